@@ -13,7 +13,7 @@ from attnexp.attention.dropout import Dropout
 from attnexp.scores.base import require_positive
 
 
-class Rows(NamedTuple):
+class EmbeddedRows(NamedTuple):
     """Holds sequences of vectors as rows of a table: the vector at a place is table[ids]."""
 
     table: Float[Tensor, "rows features"]
@@ -22,26 +22,26 @@ class Rows(NamedTuple):
     @classmethod
     def of_symbols(
         cls, embedding: nn.Embedding, ids: Int[Tensor, "*batch"], dropout: Dropout
-    ) -> "Rows":
+    ) -> "EmbeddedRows":
         """Return the embeddings of symbols, after dropout."""
         if dropout.drops:
             return cls.of(dropout(embedding(ids)))
         return cls(embedding.weight, ids)
 
     @classmethod
-    def of(cls, vectors: Float[Tensor, "*batch features"]) -> "Rows":
+    def of(cls, vectors: Float[Tensor, "*batch features"]) -> "EmbeddedRows":
         """Return vectors as the rows of a table in their own order."""
         shape = vectors.shape[:-1]
         ids = torch.arange(shape.numel(), device=vectors.device).view(shape)
         return cls(vectors.flatten(0, -2), ids)
 
-    def through(self, W: nn.Linear) -> "Rows":
+    def through(self, W: nn.Linear) -> "EmbeddedRows":
         """Return W v + b of each vector v.
 
         W is applied to the table, or to the vectors themselves if they are fewer.
         """
-        fewest = self if len(self.table) <= self.ids.numel() else Rows.of(self.vectors())
-        return Rows(W(fewest.table), fewest.ids)
+        fewest = self if len(self.table) <= self.ids.numel() else EmbeddedRows.of(self.vectors())
+        return EmbeddedRows(W(fewest.table), fewest.ids)
 
     def vectors(self) -> Float[Tensor, "*batch features"]:
         """Return the vectors at all places."""
@@ -56,7 +56,7 @@ class OneWay(nn.Module):
         self.cell = cell(input_dim, hidden_dim)
 
     def forward(
-        self, inputs: Rows, lengths: Int[Tensor, " batch"]
+        self, inputs: EmbeddedRows, lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch length hidden_dim"], Float[Tensor, "batch state_dim"]]:
         """Return the output at each position, and the state at each sequence's true end."""
         cell = self.cell
@@ -87,14 +87,14 @@ class BothWays(nn.Module):
         self.merge_finals = nn.Linear(2 * state_dim, state_dim)
 
     def forward(
-        self, inputs: Rows, lengths: Int[Tensor, " batch"]
+        self, inputs: EmbeddedRows, lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch length hidden_dim"], Float[Tensor, "batch state_dim"]]:
         """Return the merged output at each position, and the merged final state."""
         cells = (self.left_to_right.cell, self.right_to_left.cell)
         mirrored = mirror(lengths, inputs.ids.shape[1])
         right, left = (inputs.through(cell.W_x) for cell in cells)
         ids = torch.stack([right.ids, left.ids.gather(1, mirrored) + len(right.table)])
-        x = Rows(torch.cat([right.table, left.table]), ids).vectors()
+        x = EmbeddedRows(torch.cat([right.table, left.table]), ids).vectors()
         W_h = torch.stack([cell.W_h.weight for cell in cells]).type_as(x)
         b_h = torch.stack([cell.W_h.bias for cell in cells]).type_as(x)
         states, _ = Scan.apply(type(cells[0]), x, W_h, b_h)
@@ -159,7 +159,7 @@ class Encoder(nn.Module):
         )
 
     def forward(
-        self, inputs: Rows, lengths: Int[Tensor, " batch"]
+        self, inputs: EmbeddedRows, lengths: Int[Tensor, " batch"]
     ) -> tuple[
         Float[Tensor, "batch length hidden_dim"], tuple[Float[Tensor, "batch state_dim"], ...]
     ]:
@@ -171,6 +171,6 @@ class Encoder(nn.Module):
         outputs, final = bottom(inputs, lengths)
         finals = [final]
         for layer in above:
-            outputs, final = layer(Rows.of(self.dropout(outputs)), lengths)
+            outputs, final = layer(EmbeddedRows.of(self.dropout(outputs)), lengths)
             finals.append(final)
         return outputs, tuple(finals)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.encoder import Encoder, Rows
+from attnexp.architectures.encoder import EmbeddedRows, Encoder
 from attnexp.architectures.recurrence.cells import Cell, cell_named
 from attnexp.architectures.recurrence.derivative import WrittenOut, derivative_of
 from attnexp.architectures.recurrence.unrolled import Unrolled
@@ -109,7 +109,7 @@ class Rnn(Seq2Seq[RnnState]):
     def encode(
         self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
     ) -> RnnState:
-        symbols = Rows.of_symbols(self.embed_source, source, self.dropout)
+        symbols = EmbeddedRows.of_symbols(self.embed_source, source, self.dropout)
         outputs, finals = self.encoder(symbols, mask.squeeze(1).sum(dim=-1))
         return RnnState(self.attention.remember(outputs, outputs, mask), finals)
 
@@ -123,7 +123,7 @@ class Rnn(Seq2Seq[RnnState]):
 
     def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
         """Return the contribution of the last symbols to the gates of the first layer."""
-        symbols = Rows.of_symbols(self.embed_target, ids, self.dropout)
+        symbols = EmbeddedRows.of_symbols(self.embed_target, ids, self.dropout)
         return symbols.through(self.bottom.W_x).vectors()
 
     def _step_by_step(

@@ -86,7 +86,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     from attnexp.select.order import sort_runs
     from attnexp.select.reference import numbered
     from attnexp.select.selection import fitting
-    from attnexp.tables.entries import Request
+    from attnexp.tables.entries import TableRequest
     from attnexp.tables.reports import configurations_report, runs_report
 
     frame = make_frame(runs, asked_names(arguments, runs))
@@ -107,7 +107,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
         frame = sort_runs(frame, arguments.sort)
         found = runs_report(frame, metrics, numbers, arguments.limit, caption)
         return with_columns(found, arguments.columns)
-    request = Request(
+    request = TableRequest(
         tuple(resolve_name(name, frame.factors) for name in arguments.by),
         metrics,
         sort=sort,

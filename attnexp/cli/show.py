@@ -82,10 +82,10 @@ def _primary(run: "Run") -> str:
 
 def origin(run: "Run") -> list[str]:
     """Return lines that say what was typed for a run, and which code and machine computed it."""
-    from attnexp.runs.origin.command_line import Request
+    from attnexp.runs.origin.command_line import RunLine
 
     summary = run.summary
-    typed = Request.of(summary)
+    typed = RunLine.of(summary)
     overrides = shlex.join(name + value for name, value in typed.overrides) if typed else ""
     command = summary.command or ""
     differing = f", as in {files.DIFF}" if (run.folder / files.DIFF).exists() else ""

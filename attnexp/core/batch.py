@@ -183,7 +183,7 @@ DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Column:
+class DataColumn:
     """A column of a table whose numbers were standardised: z = (number - mean) / deviation.
 
     `mean` and `deviation` are those of the training rows, `low`, `median` and `high` those of all.
@@ -210,12 +210,12 @@ class RegressionSpec:
 
     x_dim: int
     y_dim: int
-    x: tuple[Column, ...] = ()
-    y: tuple[Column, ...] = ()
+    x: tuple[DataColumn, ...] = ()
+    y: tuple[DataColumn, ...] = ()
 
 
 def in_units(
-    numbers: Float[Tensor, "*batch dim"], columns: Sequence[Column]
+    numbers: Float[Tensor, "*batch dim"], columns: Sequence[DataColumn]
 ) -> Float[Tensor, "*batch dim"]:
     """Return standardised numbers in the units of their columns, on the CPU as 64-bit floats.
 
@@ -228,14 +228,14 @@ def in_units(
 
 
 def standardised(
-    numbers: Float[Tensor, "*batch dim"], columns: Sequence[Column]
+    numbers: Float[Tensor, "*batch dim"], columns: Sequence[DataColumn]
 ) -> Float[Tensor, "*batch dim"]:
     """Return (number - mean) / deviation of numbers in the units of their columns."""
     means, deviations = _moments(columns)
     return (numbers - means) / deviations
 
 
-def _moments(columns: Sequence[Column]) -> Float[Tensor, "2 dim"]:
+def _moments(columns: Sequence[DataColumn]) -> Float[Tensor, "2 dim"]:
     """Return the means and the deviations of columns."""
     pairs = [(column.mean, column.deviation) for column in columns]
     return torch.tensor(pairs, dtype=torch.float64).T

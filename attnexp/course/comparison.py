@@ -5,7 +5,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.course.exercise_file import Answer, Check, Comparison, Setting, settings_text
+from attnexp.course.exercise_file import (
+    Check,
+    ExerciseAnswer,
+    ExerciseComparison,
+    Setting,
+    settings_text,
+)
 from attnexp.course.stated import PAIRED, reach_of, stated
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell
@@ -25,7 +31,7 @@ UNDECIDED = "undecided"
 
 
 def check_comparison(
-    comparison: Comparison, runs: Sequence[Run], answer: Answer
+    comparison: ExerciseComparison, runs: Sequence[Run], answer: ExerciseAnswer
 ) -> Iterator[Check]:
     """Yield the checks in order, up to a failed one that the next ones need.
 
@@ -109,7 +115,7 @@ def _saw_the_same(one: Run, other: Run) -> bool:
 
 
 def _answered(
-    labels: tuple[str, str], samples: Sequence[Sample], answer: Answer
+    labels: tuple[str, str], samples: Sequence[Sample], answer: ExerciseAnswer
 ) -> Iterator[Check]:
     """Yield whether the answer has the paired difference, its interval and the right verdict."""
     compared = standings(samples)

@@ -35,7 +35,7 @@ class Check(msgspec.Struct, frozen=True):
     sentence: str
 
 
-class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExerciseComparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The runs to make: two sides that differ in these settings, and the metric to compare."""
 
     metric: str
@@ -80,13 +80,13 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     chapter: str
-    comparison: Comparison | None = None
+    comparison: ExerciseComparison | None = None
     heads: Heads | None = None
     forecast: Forecast | None = None
     tests: str | None = None
 
 
-class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExerciseAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The answer to an exercise.
 
     - Of a comparison: the mean paired difference, first side minus second, its 95% interval, and
@@ -130,7 +130,7 @@ def question(name: str) -> str:
     return first_line(FOLDER / name / DESCRIPTION)
 
 
-def read_exercise(folder: Path) -> tuple[Exercise, Answer]:
+def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:
     """Return the exercise in a folder, and its answer so far.
 
     Raises RequestError for a folder that holds no exercise, and for files that cannot be read.
@@ -146,7 +146,7 @@ def read_exercise(folder: Path) -> tuple[Exercise, Answer]:
         raise RequestError(
             f"{folder / DESCRIPTION} must have exactly one of comparison, heads and forecast"
         )
-    return description, read_document(folder / ANSWER, Answer)
+    return description, read_document(folder / ANSWER, ExerciseAnswer)
 
 
 def begun() -> Iterator[tuple[str, Path]]:
@@ -158,7 +158,7 @@ def begun() -> Iterator[tuple[str, Path]]:
     for file in (*here.glob(DESCRIPTION), *sorted(here.glob(f"*/{DESCRIPTION}"))):
         folder = file.parent
         try:
-            yield read_document(folder / ANSWER, Answer).exercise, folder
+            yield read_document(folder / ANSWER, ExerciseAnswer).exercise, folder
         except RequestError:
             yield folder.resolve().name, folder
 

@@ -9,7 +9,7 @@ from attnexp.claims.claim import read_claim
 from attnexp.claims.gather import evidence_of
 from attnexp.claims.stored import prediction_digest, read_predictions
 from attnexp.course.comparison import LEAST_SEEDS
-from attnexp.course.exercise_file import ANSWER, Answer, Check, Forecast
+from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Forecast
 from attnexp.course.stated import reach_of, stated
 from attnexp.stats.intervals import LEVEL, student_reach
 
@@ -17,7 +17,9 @@ NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
 """A number in a sentence."""
 
 
-def check_forecast(asked: Forecast, folder: Path, place: Path, answer: Answer) -> Iterator[Check]:
+def check_forecast(
+    asked: Forecast, folder: Path, place: Path, answer: ExerciseAnswer
+) -> Iterator[Check]:
     """Yield the checks in order, up to a failed one that the next ones need.
 
     The claim is in the `conf` of the folder of an exercise, and its runs are in `claims/NAME` below

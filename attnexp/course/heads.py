@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from attnexp.course.comparison import LEAST_SEEDS, fitting
-from attnexp.course.exercise_file import ANSWER, Answer, Check, Heads, settings_text
+from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Heads, settings_text
 from attnexp.course.stated import PAIRED, reach_of, stated
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import CHANGE, on_test
@@ -14,7 +14,7 @@ from attnexp.stats.intervals import LEVEL, student_reach
 from attnexp.tables.grid import listed
 
 
-def check_heads(asked: Heads, runs: Sequence[Run], answer: Answer) -> Iterator[Check]:
+def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> Iterator[Check]:
     """Yield the checks in order, up to a failed one that the next ones need.
 
     The head of a seed that matters most is the one without which the metric on the validation set

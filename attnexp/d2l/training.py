@@ -43,7 +43,7 @@ class HyperParameters:
             setattr(self, name, value)
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """A point of a curve."""
 
     x: float
@@ -75,18 +75,18 @@ class ProgressBoard(HyperParameters):
         self.ylabel, self.ylim, self.yscale = ylabel, ylim, yscale
         self.ls, self.colors = ls, colors
         self.fig, self.axes, self.figsize, self.display = fig, axes, figsize, display
-        self.raw_points: dict[str, list[Point]] = {}
-        self.data: dict[str, list[Point]] = {}
+        self.raw_points: dict[str, list[CurvePoint]] = {}
+        self.data: dict[str, list[CurvePoint]] = {}
 
     def draw(self, x: float, y: Any, label: str, every_n: int = 1) -> None:
         """Add a point to a curve: the mean of `every_n` points, once there are that many."""
         points = self.raw_points.setdefault(label, [])
         line = self.data.setdefault(label, [])
-        points.append(Point(float(x), float(y)))
+        points.append(CurvePoint(float(x), float(y)))
         if len(points) < every_n:
             return
         xs, ys = zip(*points, strict=True)
-        line.append(Point(sum(xs) / len(xs), sum(ys) / len(ys)))
+        line.append(CurvePoint(sum(xs) / len(xs), sum(ys) / len(ys)))
         points.clear()
         display = notebook_display()
         if self.display and display:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attnexp.core.batch import Column, Points, RegressionSpec, standardised
+from attnexp.core.batch import DataColumn, Points, RegressionSpec, standardised
 from attnexp.core.masks import LeaveOneOut
 from attnexp.data.base import Dataset
 
@@ -80,7 +80,7 @@ class Tabular(Dataset):
 
 def _column(
     name: str, trained: Float[NDArray[np.float64], " rows"], whole: NDArray[np.float64]
-) -> Column:
+) -> DataColumn:
     """Return the statistics of a column. Raises ValueError if it cannot be standardised."""
     low, high = float(trained.min()), float(trained.max())
     if low == high:
@@ -90,7 +90,7 @@ def _column(
         )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         numbers = (trained.mean(), trained.std(), whole.min(), np.median(whole), whole.max())
-    column = Column(name, *map(float, numbers))
+    column = DataColumn(name, *map(float, numbers))
     if not 0 < column.deviation < np.inf:
         raise ValueError(
             f"column '{name}' goes from {low:g} to {high:g}, too far or too near for the squares "

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnexp.core.batch import Batch, RegressionSpec
 from attnexp.probe.interventions import Intervention
-from attnexp.probe.passes import Answers, answers
+from attnexp.probe.passes import SplitAnswers, answers
 from attnexp.runs.probed import CHANGE, HIGH, LEARNED, LOW, Probed
 from attnexp.stats.intervals import LEVEL, matched_shares, student_reach
 from attnexp.tasks.regression import y_deviation
@@ -74,7 +74,7 @@ def effects(
 
 
 def _measured(
-    run: PreparedRun, batch: Batch, found: Answers, learned: Answers, fed: Fed
+    run: PreparedRun, batch: Batch, found: SplitAnswers, learned: SplitAnswers, fed: Fed
 ) -> Measured:
     """Return the metrics of answers, and their differences from those of the learned weights."""
     decoded = found.decoded if fed == "decoded" else None

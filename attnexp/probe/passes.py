@@ -36,7 +36,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Answers:
+class SplitAnswers:
     """The answers of a model to a split: outputs under teacher forcing, and decoded answers.
 
     `unchanged` is the share of the rows that count which the intervention left as they are.
@@ -121,7 +121,7 @@ def answers(
     intervention: Intervention | None = None,
     repetition: int = 0,
     free: bool = True,
-) -> Answers:
+) -> SplitAnswers:
     """Return the answers of a model to a batch, with an intervention or as it is.
 
     Answers are decoded too if `free` and if the data do not give the decoder its input.
@@ -139,7 +139,7 @@ def answers(
                 decoded.append(cast(Tensor, decode(model, part, cast(Seq2SeqSpec, spec))))
         if forced is not None:
             rows, unchanged = rows + forced.rows, unchanged + forced.unchanged
-    return Answers(
+    return SplitAnswers(
         torch.cat(outputs, dim=1 if isinstance(batch, Points) else 0),
         torch.cat(decoded) if decoded else None,
         unchanged / rows if rows else 0.0,

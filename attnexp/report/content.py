@@ -32,7 +32,7 @@ from attnexp.select.frame import make_frame
 from attnexp.select.order import sort_runs
 from attnexp.select.renaming import KEPT, Renaming
 from attnexp.stats.scaled import mean_row
-from attnexp.tables.entries import Request, divide
+from attnexp.tables.entries import TableRequest, divide
 from attnexp.tables.reports import tables_report
 
 Part = TypeVar("Part")
@@ -66,7 +66,7 @@ def report_content(
     then. `renaming` is for tables and verdicts; comparisons have their names already.
     """
     frame = sort_runs(make_frame(runs, renaming), None)
-    request = Request(costs=True)
+    request = TableRequest(costs=True)
     tables = divide(frame, request)
     report = tables_report(tables, request)
     further = [*report.further, *(f"left out of pictures: {reason}" for reason in left_out)]

@@ -10,7 +10,7 @@ from attnexp.plots.lines import spans_powers
 from attnexp.runs.files import finite
 from attnexp.select.configurations import Comparison
 from attnexp.select.frame import Frame
-from attnexp.tables.entries import Entry, ResultsTable
+from attnexp.tables.entries import ResultsTable, TableEntry
 from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, listed
 from attnexp.tables.reports import runs_report
 from attnexp.tables.sentences import row_name
@@ -87,7 +87,7 @@ def _dots(table: ResultsTable) -> dict[str, Any] | None:
     }
 
 
-def _above(table: ResultsTable, shown: Sequence[Entry]) -> Iterable[str]:
+def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[str]:
     """Yield the words above each row: if it is not compared with the row before, and why."""
     panels = {id(entry): panel for panel in table.panels for entry in panel}
     if len(table.panels) > 1 and all(len(panel) == 1 for panel in table.panels):
@@ -104,7 +104,7 @@ def _above(table: ResultsTable, shown: Sequence[Entry]) -> Iterable[str]:
         before = own
 
 
-def _dot(table: ResultsTable, entry: Entry) -> dict[str, Any]:
+def _dot(table: ResultsTable, entry: TableEntry) -> dict[str, Any]:
     low, high = finite(entry.spread.interval)
     seeds = entry.spread.values
     return {

@@ -27,7 +27,7 @@ EXAMPLES = 100
 
 
 @dataclass(frozen=True)
-class Unit:
+class SampleUnit:
     """The units of averages and pairs: a column of the runs, and the words for its values.
 
     Seeds are the unit if data and initial parameters come from one seed, or if all runs have the
@@ -40,9 +40,9 @@ class Unit:
     many: str
 
 
-SEEDS = Unit("seed", "seed", "seeds")
-DATA_SETS = Unit(DATA_SEED, "data set", "data sets")
-SPLITS = Unit(DATA_SEED, "split", "splits")
+SEEDS = SampleUnit("seed", "seed", "seeds")
+DATA_SETS = SampleUnit(DATA_SEED, "data set", "data sets")
+SPLITS = SampleUnit(DATA_SEED, "split", "splits")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Sample:
     companions: Mapping[str, float] = field(default_factory=dict)
     examples: int = EXAMPLES
     overlap: float = 0.0
-    over: Unit = SEEDS
+    over: SampleUnit = SEEDS
     diverged: Sequence[tuple[int, int]] = ()
 
     @property
@@ -95,7 +95,7 @@ class Sample:
 
 
 def sample_of(
-    runs: Frame, name: str, over: Unit = SEEDS, blocks: NDArray[np.int64] | None = None
+    runs: Frame, name: str, over: SampleUnit = SEEDS, blocks: NDArray[np.int64] | None = None
 ) -> Sample:
     """Return the values of a metric of the frame in the finished runs.
 
@@ -144,7 +144,7 @@ def data_seeds(runs: Frame) -> set[int]:
     return set() if None in found else found
 
 
-def overlap_of(runs: Frame, over: Unit) -> float:
+def overlap_of(runs: Frame, over: SampleUnit) -> float:
     """Return n_test / n_train if the values are of splits of one file, the largest of the runs."""
     if over is SEEDS and data_seeds(runs):
         return 0.0  # the runs have one split

@@ -9,7 +9,7 @@ GRACE = 10.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """How a job ended in a sweep, with the error of a job that failed.
 
     A job that another process runs is running, and one that was not run is new.

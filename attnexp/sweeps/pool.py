@@ -34,7 +34,7 @@ from attnexp.runs.place import Stamp, stamp
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text, read_summary
 from attnexp.sweeps import worker
-from attnexp.sweeps.job_outcome import GRACE, Outcome
+from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 
 FORKED = sys.platform == "linux"
 """Whether workers are forked by a server."""
@@ -86,7 +86,7 @@ class WorkerProcess:
         """Whether there are jobs that have not ended."""
         return bool(self._group)
 
-    def run(self, job: Job, on_wait: Callable[[], None]) -> Outcome:
+    def run(self, job: Job, on_wait: Callable[[], None]) -> JobOutcome:
         """Run one job and return its outcome.
 
         `on_wait` is called every 0.2 seconds. A KeyboardInterrupt that it raises interrupts the
@@ -151,7 +151,7 @@ class WorkerProcess:
         if process.exitcode is None:
             _kill_server(self._server)  # which does not report the end of its workers
 
-    def receive(self) -> list[tuple[Job, Outcome | None]]:
+    def receive(self) -> list[tuple[Job, JobOutcome | None]]:
         """Return jobs that have ended with their outcomes, as `ended_jobs` does."""
         try:
             if not self._pipe.poll():
@@ -164,7 +164,7 @@ class WorkerProcess:
             self.close()
         return [(job, outcome)]
 
-    def _dead(self) -> list[tuple[Job, Outcome | None]]:
+    def _dead(self) -> list[tuple[Job, JobOutcome | None]]:
         assert self._process is not None
         self._process.join(GRACE)
         cause = _cause_of_death(self._process.exitcode)
@@ -204,7 +204,7 @@ class WorkerProcess:
         raise RunFailedError(f"the worker process has not started in {STARTS} attempts: {cause}")
 
 
-def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, Outcome | None]]:
+def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, JobOutcome | None]]:
     """Wait up to 0.2 seconds for workers that have jobs, and return the jobs that have ended.
 
     If a process dies, a job that ran in it alone has failed, and this is written into the job's
@@ -266,13 +266,13 @@ def _kill_server(number: int | None) -> None:
             os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)
 
 
-def record_end(job: Job, before: Stamp, status: Status, error: str) -> Outcome:
+def record_end(job: Job, before: Stamp, status: Status, error: str) -> JobOutcome:
     """Write the end of a job whose process could not, and return the outcome.
 
     `before` is the stamp of the summary when the job was submitted: a summary that has finished
     since then is the job's own, and stays.
     """
-    outcome = Outcome(status, error)
+    outcome = JobOutcome(status, error)
     end = time.monotonic() + _RELEASE
     while lock.is_held(job.folder) and time.monotonic() < end:
         time.sleep(_POLL / 10)
@@ -283,7 +283,7 @@ def record_end(job: Job, before: Stamp, status: Status, error: str) -> Outcome:
         except UnreadableRunError:
             summary = job.first_summary()
         if summary.status is Status.FINISHED:
-            return outcome if stamp(job.folder) == before else Outcome(Status.FINISHED)
+            return outcome if stamp(job.folder) == before else JobOutcome(Status.FINISHED)
         summary.ended_early(status, error).write(job.folder)
         with job.log.open("a", encoding="utf-8") as log:
             log.write(f"{error}\n")

@@ -16,7 +16,7 @@ from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text
 from attnexp.runs.user_code import warn_of_reads
-from attnexp.sweeps.job_outcome import Outcome, first_line
+from attnexp.sweeps.job_outcome import JobOutcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
 from attnexp.tables.grid import count_text
 
@@ -50,9 +50,9 @@ def warn_of_code(plan: Plan) -> None:
     warn_of_reads(sorted({module for job in plan.jobs for module in job.place.code}))
 
 
-def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, Outcome]) -> None:
+def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, JobOutcome]) -> None:
     """Show the number of jobs with each outcome, and the jobs that failed."""
-    ends = [(job, outcomes.get(job.folder, Outcome(Status.NEW))) for job in jobs]
+    ends = [(job, outcomes.get(job.folder, JobOutcome(Status.NEW))) for job in jobs]
     _show_counts((outcome.status for _, outcome in ends), attrgetter("word"))
     failed = [
         (job.label, first_line(outcome.error), console.relative(job.folder / "attnexp.log"))

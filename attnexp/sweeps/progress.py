@@ -21,7 +21,7 @@ from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import read_summary
-from attnexp.sweeps.job_outcome import Outcome, first_line
+from attnexp.sweeps.job_outcome import JobOutcome, first_line
 from attnexp.sweeps.plan import PlannedJob
 
 INTERVAL = 0.25
@@ -39,7 +39,7 @@ class SweepProgress:
     """
 
     def __init__(self, jobs: Iterable[PlannedJob], on_failure: Callable[[], None]) -> None:
-        self.outcomes: dict[Path, Outcome] = {}
+        self.outcomes: dict[Path, JobOutcome] = {}
         self.elsewhere: set[Path] = set()
         self.failed = 0
         self._jobs = list(jobs)
@@ -66,7 +66,7 @@ class SweepProgress:
         """The jobs that have not ended."""
         return [job for job in self._jobs if job.folder not in self.outcomes]
 
-    def record(self, job: PlannedJob, outcome: Outcome) -> None:
+    def record(self, job: PlannedJob, outcome: JobOutcome) -> None:
         """Record the outcome of a job, and print it if the job has failed."""
         with self._guard:
             known = self.outcomes.get(job.folder)
@@ -93,7 +93,7 @@ class SweepProgress:
         self.update()
         for job in self.running:
             if job.folder not in self.elsewhere:
-                self.record(job, Outcome(Status.INTERRUPTED))
+                self.record(job, JobOutcome(Status.INTERRUPTED))
 
     def text(self) -> str:
         """Return the number of running and failed jobs and the time left, as a phrase."""
@@ -135,9 +135,9 @@ class SweepProgress:
                 self._begun.setdefault(job.folder, trained_share(job))
             elif summary.status is Status.FINISHED:
                 elsewhere = job.folder in self.elsewhere
-                self.record(job, Outcome(Status.SKIPPED if elsewhere else Status.FINISHED))
+                self.record(job, JobOutcome(Status.SKIPPED if elsewhere else Status.FINISHED))
             elif summary.status is Status.FAILED:
-                self.record(job, Outcome(Status.FAILED, summary.error))
+                self.record(job, JobOutcome(Status.FAILED, summary.error))
 
 
 def trained_share(job: PlannedJob) -> float:

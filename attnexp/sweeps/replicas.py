@@ -7,7 +7,7 @@ from functools import partial
 from attnexp.config.job import Job, JobContext, finished_before, run_in_context, set_folder
 from attnexp.runs import lock
 from attnexp.runs.run_status import Status
-from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.run_job import Report, build, build_and_train, outcome_of, output_to_log
 from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.execute import ALONE
@@ -65,7 +65,7 @@ class Member:
         try:
             self._lock.enter_context(lock.hold(self.job.folder))
             if finished_before(self.job.refreshed()) is not None:
-                self._close(Outcome(Status.SKIPPED))
+                self._close(JobOutcome(Status.SKIPPED))
                 return
             set_folder(self.job)
             with self._surroundings():
@@ -94,7 +94,7 @@ class Member:
         if event is None:
             with self._surroundings():
                 self.record.finish(draws=self.job.settings["figures"] is True)
-            self._close(Outcome(Status.FINISHED))
+            self._close(JobOutcome(Status.FINISHED))
             return
         self.record.record(event)
         self.record.save_if_due(state)
@@ -119,9 +119,9 @@ class Member:
             self._close(outcome_of(error))
             return
         warning = next((note for note in summary.notes if note.startswith(ALONE)), None)
-        self._close(Outcome(Status.FINISHED, warning=warning))
+        self._close(JobOutcome(Status.FINISHED, warning=warning))
 
-    def _close(self, outcome: Outcome) -> None:
+    def _close(self, outcome: JobOutcome) -> None:
         self.ended = True
         self.run = self.record = None
         self._context.close()

@@ -12,35 +12,35 @@ from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.runs import files, lock
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary, error_text
-from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.job_outcome import JobOutcome
 
 if TYPE_CHECKING:
     from attnexp.training.prepared_run import PreparedRun
 
-Report = Callable[[int, Outcome], None]
+Report = Callable[[int, JobOutcome], None]
 """Receives the number of a job that has ended, and its outcome."""
 
 
-def run_job(job: Job) -> Outcome:
+def run_job(job: Job) -> JobOutcome:
     """Run a job in its folder, unless it has finished or another process is running it."""
     try:
         with lock.hold(job.folder):
             if finished_before(job.refreshed()) is not None:
-                return Outcome(Status.SKIPPED)
+                return JobOutcome(Status.SKIPPED)
             with output_to_log(job):
                 run_in_context(job, partial(build_and_train, job))
     except BaseException as error:
         return outcome_of(error)
-    return Outcome(Status.FINISHED)
+    return JobOutcome(Status.FINISHED)
 
 
-def outcome_of(error: BaseException) -> Outcome:
+def outcome_of(error: BaseException) -> JobOutcome:
     """Return the outcome of a job that an error has ended."""
     if isinstance(error, lock.BusyError | lock.TakenOverError):
-        return Outcome(Status.RUNNING, str(error))
+        return JobOutcome(Status.RUNNING, str(error))
     if isinstance(error, KeyboardInterrupt):
-        return Outcome(Status.INTERRUPTED)
-    return Outcome(Status.FAILED, error_text(error))
+        return JobOutcome(Status.INTERRUPTED)
+    return JobOutcome(Status.FAILED, error_text(error))
 
 
 def build(job: Job) -> "PreparedRun":

@@ -16,7 +16,7 @@ from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.runs.run_status import Status
-from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.batched import BatchedExecutor
 from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor
@@ -220,9 +220,11 @@ class Scheduler:
         if self._fail_fast and self._progress.failed:
             raise FailedFastError
 
-    def _outcomes(self) -> dict[Path, Outcome]:
+    def _outcomes(self) -> dict[Path, JobOutcome]:
         finished = [job for job in self._plan.jobs if job.found.status is Status.FINISHED]
-        return {job.folder: Outcome(Status.SKIPPED) for job in finished} | self._progress.outcomes
+        return {
+            job.folder: JobOutcome(Status.SKIPPED) for job in finished
+        } | self._progress.outcomes
 
     def _finished(self) -> int:
         return self._count(Status.FINISHED, Status.SKIPPED)

@@ -20,7 +20,7 @@ from attnexp.config.resolved import register_resolvers
 from attnexp.core import console
 from attnexp.core.secrets import hide_in_warnings
 from attnexp.runs.run_status import Status
-from attnexp.sweeps.job_outcome import GRACE, Outcome
+from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 from attnexp.sweeps.run_job import Report, run_job
 
 
@@ -63,7 +63,7 @@ def _serve(group: dict[int, Job], pipe: Connection) -> bool:
     """Run a group of jobs and send each outcome; return whether the process is unusable now."""
     before, remaining, unusable = _global_settings(), set(group), False
 
-    def report(number: int, outcome: Outcome) -> None:
+    def report(number: int, outcome: JobOutcome) -> None:
         nonlocal unusable
         remaining.remove(number)
         unusable = unusable or leaves_unusable(outcome) or _global_settings() != before
@@ -74,7 +74,7 @@ def _serve(group: dict[int, Job], pipe: Connection) -> bool:
         run_jobs(group, report)
     except KeyboardInterrupt:
         for number in sorted(remaining):
-            report(number, Outcome(Status.INTERRUPTED))
+            report(number, JobOutcome(Status.INTERRUPTED))
     return unusable
 
 
@@ -92,7 +92,7 @@ def run_jobs(jobs: Mapping[int, Job], report: Report) -> None:
         report(number, run_job(job))
 
 
-def leaves_unusable(outcome: Outcome) -> bool:
+def leaves_unusable(outcome: JobOutcome) -> bool:
     """Return whether a job that ended so may change the next job of its process.
 
     It may if it was interrupted or ran out of memory. A failure on a GPU may have broken the

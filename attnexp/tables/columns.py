@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from attnexp.runs.probed import FACTS
 from attnexp.stats.compare import Difference
 from attnexp.stats.scaled import mean
-from attnexp.tables.entries import LOST, Entry, ResultsTable
+from attnexp.tables.entries import LOST, ResultsTable, TableEntry
 from attnexp.tables.grid import NOTHING, Cell, numbers_cell
 from attnexp.tables.learning import modes_of
 
@@ -37,12 +37,12 @@ class Column:
       table is too wide.
     """
 
-    value: Callable[[Entry], object]
+    value: Callable[[TableEntry], object]
     name: str = ""
     title: str = ""
     short: str = ""
     word: str = ""
-    text: Callable[[Entry], object] | None = None
+    text: Callable[[TableEntry], object] | None = None
     table: Literal["results", "costs"] = "results"
     shown: Callable[[ResultsTable], bool] = lambda table: True
     each: bool = False
@@ -53,7 +53,7 @@ class Column:
     folds: bool = False
 
 
-def _mean(entry: Entry) -> Cell:
+def _mean(entry: TableEntry) -> Cell:
     """Return mean and deviation, and a star if the row is ahead."""
     own = entry.spread
     if own.mean is None:
@@ -64,17 +64,17 @@ def _mean(entry: Entry) -> Cell:
     return numbers_cell(form, own.mean, own.sd, strong=entry.ahead)
 
 
-def _mean_alone(entry: Entry) -> Cell:
+def _mean_alone(entry: TableEntry) -> Cell:
     mean = entry.spread.mean
     return Cell(NOTHING) if mean is None else numbers_cell("{}", mean, strong=entry.ahead)
 
 
-def _lost_text(entry: Entry) -> str | None:
+def _lost_text(entry: TableEntry) -> str | None:
     """Return the number of runs of a row without a result, by reason."""
     return ", ".join(f"{number} {why}" for why, number in entry.lost.items() if number) or None
 
 
-def _interval(entry: Entry) -> Cell:
+def _interval(entry: TableEntry) -> Cell:
     low, high = entry.spread.interval
     if low is None or high is None:
         return Cell(NOTHING)
@@ -114,13 +114,13 @@ def difference_cell(found: Difference | None) -> Cell | None:
     return numbers_cell("{} [{}, {}]", found.mean, found.low, found.high)
 
 
-def _ahead(entry: Entry) -> str | None:
+def _ahead(entry: TableEntry) -> str | None:
     """Return on how many seeds a row is better than the best row."""
     found = entry.standing.difference
     return None if found is None else f"{found.better} of {found.pairs}"
 
 
-def _learned(entry: Entry) -> str | None:
+def _learned(entry: TableEntry) -> str | None:
     """Return how many seeds learned, where some did and others did not."""
     modes = modes_of(entry.sample)
     return str(modes) if modes is not None and modes.are_two else None
@@ -142,7 +142,7 @@ def _lost(why: str) -> Column:
 def _cost(name: str, over_runs: Callable[[NDArray[np.float64]], float], title: str = "") -> Column:
     """Return the column of the costs of the finished runs of a row."""
 
-    def value(entry: Entry) -> float | None:
+    def value(entry: TableEntry) -> float | None:
         costs = entry.row.costs(name)
         return over_runs(costs) if costs.size else None
 

@@ -27,7 +27,7 @@ from attnexp.select.sample import (
     SEEDS,
     SPLITS,
     Sample,
-    Unit,
+    SampleUnit,
     data_seeds,
     diverged_in,
     is_finished,
@@ -44,7 +44,7 @@ LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
 
 
 @dataclass(frozen=True)
-class Request:
+class TableRequest:
     """The request of tables.
 
     Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
@@ -81,7 +81,7 @@ class Row:
     runs: Frame
     blocks: NDArray[np.int64]
     lost: dict[str, int]
-    unit: Unit = SEEDS
+    unit: SampleUnit = SEEDS
 
     def costs(self, name: str) -> NDArray[np.float64]:
         """Return the cost of each finished run, a fact or a metric, if it is known."""
@@ -94,7 +94,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """A row and one metric; `sample` is None if no run has a result.
 
     A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse. It
@@ -160,12 +160,12 @@ class ResultsTable:
     within: list[str]
     same: Mapping[str, Any]
     metrics: tuple[str, ...]
-    entries: list[tuple[Entry, ...]]
-    shown: list[tuple[Entry, ...]]
-    panels: list[list[Entry]]
+    entries: list[tuple[TableEntry, ...]]
+    shown: list[tuple[TableEntry, ...]]
+    panels: list[list[TableEntry]]
     trials: int
     repeats: int
-    unit: Unit = SEEDS
+    unit: SampleUnit = SEEDS
     reference: str | None = None
 
     @property
@@ -175,7 +175,7 @@ class ResultsTable:
         return f"{DATA_SEED}={found.pop()}" if len(found) == 1 else None
 
     @cached_property
-    def alone(self) -> list[Entry]:
+    def alone(self) -> list[TableEntry]:
         """The rows that are compared with nothing, if others are compared."""
         measured = [[entry for entry in panel if entry.spread.n > 0] for panel in self.panels]
         several = any(len(panel) > 1 for panel in measured)
@@ -193,7 +193,7 @@ class ResultsTable:
         return self.frame.renaming(self.data or str(choice))
 
     @property
-    def firsts(self) -> list[Entry]:
+    def firsts(self) -> list[TableEntry]:
         """The entry of each row for the first metric."""
         return [entries[0] for entries in self.entries]
 
@@ -204,7 +204,7 @@ class ResultsTable:
         differing = (name for name in self.by if len({str(labels[name]) for labels in rows}) > 1)
         return tuple(differing) or self.by[:1]
 
-    def labels(self, entry: Entry) -> dict[str, Any]:
+    def labels(self, entry: TableEntry) -> dict[str, Any]:
         """Return the labels of a row as readers see them.
 
         If the whole label has a name, the first of the labels in which rows differ is that name,
@@ -215,7 +215,7 @@ class ResultsTable:
             return own | dict.fromkeys(self.telling) | {self.telling[0]: whole}
         return {name: self.frame.shown(name, value) for name, value in own.items()}
 
-    def whole_name(self, entry: Entry) -> str | None:
+    def whole_name(self, entry: TableEntry) -> str | None:
         """Return the name that replaces all labels in which a row differs, if it has one."""
         if not self.frame.renaming:
             return None
@@ -234,7 +234,7 @@ class ResultsTable:
         return len(self.metrics) == 1 and self.seeded
 
 
-def divide(frame: Frame, request: Request) -> list[ResultsTable]:
+def divide(frame: Frame, request: TableRequest) -> list[ResultsTable]:
     """Return the tables of a request.
 
     Raises RequestError if rows that are to be ranked cannot be.
@@ -260,7 +260,7 @@ def divide(frame: Frame, request: Request) -> list[ResultsTable]:
 
 
 def _table(
-    frame: Frame, data: str | None, wanted: Iterable[str | None], request: Request
+    frame: Frame, data: str | None, wanted: Iterable[str | None], request: TableRequest
 ) -> ResultsTable:
     frame, trials = without_trials(frame)
     differing = varying(frame)
@@ -306,7 +306,7 @@ def _table(
 
 
 def _panels(
-    frame: Frame, by: Sequence[str], within: Sequence[str], unit: Unit
+    frame: Frame, by: Sequence[str], within: Sequence[str], unit: SampleUnit
 ) -> Iterable[list[Row]]:
     """Yield rows that are compared with each other, one per combination of the columns in `by`.
 
@@ -331,10 +331,10 @@ def _panels(
         yield rows
 
 
-def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> list[Entry]:
+def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -> list[TableEntry]:
     """Return the entry of each row of a panel for a metric, compared with the other rows."""
     if metric is None:
-        return [Entry(row) for row in panel]
+        return [TableEntry(row) for row in panel]
     measured = [sample_of(row.runs, metric, row.unit, row.blocks) for row in panel]
     samples = with_diverged(measured)
     found = standings(samples, request.equal_within, request.looks, _reference(panel, request))
@@ -342,7 +342,7 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     least = fewest_seeds(LEVEL / request.looks)
     compared = samples[0].better is not None and len(panel) > 1
     return [
-        Entry(
+        TableEntry(
             row,
             sample,
             standing,
@@ -364,14 +364,16 @@ def _worst(row: Row, measured: Sample) -> Counter[str]:
     )
 
 
-def _reference(panel: Sequence[Row], request: Request) -> int | None:
+def _reference(panel: Sequence[Row], request: TableRequest) -> int | None:
     """Return the place of the row that others are compared with, None for the best one."""
     if request.reference is None:
         return None
     return next(i for i, row in enumerate(panel) if request.reference in row.labels.values())
 
 
-def _best(panel: Sequence[tuple[Entry, ...]], request: Request) -> Sequence[tuple[Entry, ...]]:
+def _best(
+    panel: Sequence[tuple[TableEntry, ...]], request: TableRequest
+) -> Sequence[tuple[TableEntry, ...]]:
     """Return the best rows of a panel by `--sort`, or by the first metric, if only these are shown.
 
     Raises RequestError for a metric that does not rank.
@@ -383,7 +385,9 @@ def _best(panel: Sequence[tuple[Entry, ...]], request: Request) -> Sequence[tupl
     return _sorted(panel, replace(request, sort=by, reverse=False))[: request.top]
 
 
-def _sorted(entries: Sequence[tuple[Entry, ...]], request: Request) -> list[tuple[Entry, ...]]:
+def _sorted(
+    entries: Sequence[tuple[TableEntry, ...]], request: TableRequest
+) -> list[tuple[TableEntry, ...]]:
     """Return the rows best first, or as requested; missing values come last."""
     if request.reference is not None:
         return list(entries)
@@ -391,7 +395,7 @@ def _sorted(entries: Sequence[tuple[Entry, ...]], request: Request) -> list[tupl
     better = entries[0][0].row.runs.better.get(by)
     descending = (better == "higher") != request.reverse
 
-    def place(own: tuple[Entry, ...]) -> Any:
+    def place(own: tuple[TableEntry, ...]) -> Any:
         for entry in own:
             if entry.metric == by:
                 return entry.spread.mean

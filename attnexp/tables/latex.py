@@ -44,7 +44,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Table:
+class LatexTable:
     """The parts of a table environment, in LaTeX; the comments are plain text."""
 
     label: str
@@ -58,7 +58,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Column:
+class LatexColumn:
     """A column in LaTeX, and its width in pt."""
 
     kind: str
@@ -110,7 +110,7 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _beyond_latin(tables: Sequence[Table]) -> str:
+def _beyond_latin(tables: Sequence[LatexTable]) -> str:
     """Return the first characters in print that pdfLaTeX cannot print."""
     printed = [
         text
@@ -137,7 +137,7 @@ _LATEX = {
 }
 
 
-def _table(grid: Grid, place: int, paper: Paper) -> Table:
+def _table(grid: Grid, place: int, paper: Paper) -> LatexTable:
     once = folded(grid, grid.rows)
     every = {
         i: _label_column(head, [row[i] for row in grid.rows], paper)
@@ -167,7 +167,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
             f"The table is about {width:.0f} pt wide, and the text {paper.page.text:.0f} pt: "
             "--columns chooses fewer columns, and --by shorter labels."
         )
-    return Table(
+    return LatexTable(
         label=f"{paper.label}-{place}" if paper.label and place > 1 else paper.label,
         caption=_caption(grid, paper.caption if place == 1 else ""),
         environment="table*" if width > paper.page.column < paper.page.text else "table",
@@ -179,7 +179,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
     )
 
 
-def _width(columns: Collection[Column]) -> float:
+def _width(columns: Collection[LatexColumn]) -> float:
     """Return about how wide a table is, in pt."""
     return sum(column.width for column in columns) + GAP * (len(columns) - 1)
 
@@ -206,15 +206,15 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
     return remarks
 
 
-def _label_column(head: Head, cells: Sequence[Cell], paper: Paper) -> Column:
+def _label_column(head: Head, cells: Sequence[Cell], paper: Paper) -> LatexColumn:
     texts = [latex_text(cell.text) + DAGGER * cell.unsure for cell in cells]
     widths = paper.page.characters
     marked = [text_width(cell.text, widths) + MARK * cell.unsure for cell in cells]
     width = SIZE * max(text_width(head.title, widths), *marked, 0.0)
-    return Column("r" if head.right else "l", latex_text(head.title), texts, width)
+    return LatexColumn("r" if head.right else "l", latex_text(head.title), texts, width)
 
 
-def _value_column(head: Head, cells: Sequence[Cell], paper: Paper) -> Column:
+def _value_column(head: Head, cells: Sequence[Cell], paper: Paper) -> LatexColumn:
     """Return a column of siunitx if all cells are numbers or empty, else a column of text."""
     title = head.short or head.title
     digits = paper.digits if head.measured else None
@@ -230,7 +230,7 @@ def _value_column(head: Head, cells: Sequence[Cell], paper: Paper) -> Column:
     if not numbers or any(len(own) > 1 for own in written):
         texts = [_text(cell, digits) for cell in cells]
         kind = "r" if head.right else "l"
-        return Column(kind, latex_text(title), texts, SIZE * max(widths))
+        return LatexColumn(kind, latex_text(title), texts, SIZE * max(widths))
     texts = [
         rf"{BOLD * cell.strong}{own[0]}" if one else f"{{{latex_text(cell.text)}}}"
         for cell, own, one in zip(cells, written, alone, strict=True)
@@ -238,7 +238,7 @@ def _value_column(head: Head, cells: Sequence[Cell], paper: Paper) -> Column:
     form = _table_format(numbers)
     bold = BOLD_TYPE if any(cell.strong for cell in cells) else 1.0
     width = SIZE * max(*widths, bold * text_width(_longest(form), FORMULA))
-    return Column(f"S[table-format={form}]", f"{{{latex_text(title)}}}", texts, width)
+    return LatexColumn(f"S[table-format={form}]", f"{{{latex_text(title)}}}", texts, width)
 
 
 def _text(cell: Cell, digits: int | None) -> str:

@@ -8,7 +8,7 @@ from attnexp.core.console import number_text
 from attnexp.select.sample import Sample
 from attnexp.stats.exact import fisher, most_failing
 from attnexp.stats.scaled import mean
-from attnexp.tables.entries import Entry, ResultsTable
+from attnexp.tables.entries import ResultsTable, TableEntry
 
 NEAR = 1 / 3
 """The part of the way from chance to solved that still counts as one of them."""
@@ -100,7 +100,7 @@ def unfailed_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str
 
 def _learned(
     table: ResultsTable,
-) -> Iterator[tuple[Sequence[Entry], Sequence[tuple[Entry, Modes]]]]:
+) -> Iterator[tuple[Sequence[TableEntry], Sequence[tuple[TableEntry, Modes]]]]:
     """Yield each panel in which some seed learned, with the modes of its rows that have them."""
     for panel in table.panels:
         found = [(entry, modes) for entry in panel if (modes := modes_of(entry.sample)) is not None]

@@ -15,7 +15,7 @@ from attnexp.select.frame import Frame
 from attnexp.select.sample import SEEDS, is_finished
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
-from attnexp.tables.entries import LOST, Entry, Request, ResultsTable
+from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import count_text, listed
 from attnexp.tables.sentences import row_in_list, row_name
 
@@ -201,7 +201,7 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
         yield f"means leave out {repeats} of the same settings and seed"
 
 
-def _at_worst(entry: Entry) -> int:
+def _at_worst(entry: TableEntry) -> int:
     """Return the number of runs of a row that diverged and count as the worst value."""
     return sum(entry.worst.values())
 
@@ -212,11 +212,11 @@ NEGLIGIBLE = 0.001
 LEADING = ("best", "alone")
 """The words of a row that others are compared with, or would be if they had the seeds."""
 
-Panel = tuple[ResultsTable, Sequence[Entry]]
+Panel = tuple[ResultsTable, Sequence[TableEntry]]
 """A table and rows of it that are compared with each other."""
 
 
-def advice(tables: Sequence[ResultsTable], request: Request) -> Iterator[str]:
+def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:
     """Yield sentences about splits and about rows without a verdict, each for all tables."""
     panels = [(table, rows) for table in tables for panel in table.panels if (rows := _able(panel))]
     fixed = [table for table, rows in panels if table.only_data and len(rows) > 1]
@@ -240,12 +240,12 @@ def advice(tables: Sequence[ResultsTable], request: Request) -> Iterator[str]:
     yield from _closest_tie(compared, rule, several=len(tables) > 1)
 
 
-def _able(panel: Sequence[Entry]) -> list[Entry]:
+def _able(panel: Sequence[TableEntry]) -> list[TableEntry]:
     """Return the rows that have a value of a metric that ranks."""
     return [entry for entry in panel if entry.seeds and entry.better]
 
 
-def _overlap(rows: Sequence[Entry]) -> bool:
+def _overlap(rows: Sequence[TableEntry]) -> bool:
     return any(entry.overlap for entry in rows)
 
 
@@ -259,7 +259,7 @@ def _of(chosen: Sequence[ResultsTable], tables: Sequence[ResultsTable]) -> str:
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
     """Yield how many rows have too few seeds for a verdict, and the command that adds them."""
     for unit in dict.fromkeys(table.unit for table, _ in compared):
-        number, rows = 0, list[Entry]()
+        number, rows = 0, list[TableEntry]()
         for panel in (panel for table, panel in compared if table.unit == unit):
             few = sum(_lacks_seeds(entry, rule) for entry in panel)
             number += few
@@ -277,7 +277,7 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
             )
 
 
-def _lacks_seeds(entry: Entry, rule: Rule) -> bool:
+def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
     """Return whether a row of a comparison has no verdict for lack of seeds."""
     found = entry.standing.difference
     return entry.standing.word not in LEADING if found is None else found.pairs < rule.least
@@ -307,7 +307,7 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
     )
 
 
-def _to_share(rows: Sequence[Entry], number: int) -> str:
+def _to_share(rows: Sequence[TableEntry], number: int) -> str:
     """Return the command after which the rows share that many seeds, after a colon.
 
     It leaves out the rows that have all seeds of the command.

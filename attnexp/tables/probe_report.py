@@ -30,7 +30,7 @@ from attnexp.select.renaming import KEPT, Renaming
 from attnexp.stats.compare import Difference, Standing
 from attnexp.stats.scaled import mean
 from attnexp.tables.columns import difference_cell
-from attnexp.tables.entries import Entry, Request, ResultsTable, divide
+from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
 from attnexp.tables.grid import Grid, Line, Report, listed
 from attnexp.tables.reports import Recorder, grid_of, recorder
 
@@ -53,7 +53,7 @@ STANDINGS = {
 
 
 @dataclass(frozen=True)
-class Probed:
+class ProbedConfiguration:
     """The probed runs of one configuration, and the metric by which interventions are compared.
 
     A metric is that of decoded answers, or under teacher forcing if nothing is decoded.
@@ -91,7 +91,7 @@ class Probed:
             for name in self.names
             for run, own in zip(self.runs, self.numbers, strict=True)
         ]
-        request = Request(
+        request = TableRequest(
             by=(COLUMN,),
             metrics=(self.metric,),
             reference=LEARNED,
@@ -102,7 +102,7 @@ class Probed:
         if len(self.runs) > 1:
             return table
         firsts = [self._over_examples(entry) for entry in table.firsts]
-        entries: list[tuple[Entry, ...]] = [(entry,) for entry in firsts]
+        entries: list[tuple[TableEntry, ...]] = [(entry,) for entry in firsts]
         return replace(table, entries=entries, shown=entries, panels=[firsts])
 
     def mean(self, name: str, column: str) -> float | None:
@@ -110,7 +110,7 @@ class Probed:
         found = [own[name][column] for own in self.numbers if column in own.get(name, {})]
         return mean(found) if found else None
 
-    def _over_examples(self, entry: Entry) -> Entry:
+    def _over_examples(self, entry: TableEntry) -> TableEntry:
         """Return a row of one run with its change, and the interval of that over examples."""
         name = entry.row.labels[COLUMN]
         change, low, high = (self.mean(name, self.metric + end) for end in (CHANGE, LOW, HIGH))
@@ -182,7 +182,7 @@ def _probed(
     configuration: Configuration,
     metric: str | None,
     renaming: Renaming,
-) -> Probed:
+) -> ProbedConfiguration:
     runs = [run for run in configuration.runs if run.interventions]
     measured = [on_test(run.interventions)[LEARNED] for run in runs]
     known = [
@@ -193,7 +193,7 @@ def _probed(
     chosen = metric or runs[0].summary.primary or ""
     if chosen not in known:
         raise RequestError(f"metric {none_of(chosen, known)}")
-    return Probed(comparison.data, configuration.label, runs, chosen, renaming)
+    return ProbedConfiguration(comparison.data, configuration.label, runs, chosen, renaming)
 
 
 def _under(run: Run, name: str, numbers: Mapping[str, float], metric: str) -> Run:
@@ -208,7 +208,7 @@ def _under(run: Run, name: str, numbers: Mapping[str, float], metric: str) -> Ru
     return Run(run.path, summary)
 
 
-def _grid(probed: Probed, table: ResultsTable, record: Recorder) -> Grid:
+def _grid(probed: ProbedConfiguration, table: ResultsTable, record: Recorder) -> Grid:
     """Return the table, in which heads that changed nothing are for programs and in its caption."""
     idle = [entry.row.labels[COLUMN] for entry in table.firsts if _is_idle_head(entry)]
     kept = [own for own in table.entries if own[0].row.labels[COLUMN] not in idle]
@@ -227,7 +227,7 @@ def _grid(probed: Probed, table: ResultsTable, record: Recorder) -> Grid:
     return replace(grid, lines=lines)
 
 
-def _is_idle_head(entry: Entry) -> bool:
+def _is_idle_head(entry: TableEntry) -> bool:
     """Return whether a row takes out one head, and no seed has changed."""
     found = entry.standing.difference
     if found is None or head_of(entry.row.labels[COLUMN]) is None:
@@ -235,7 +235,7 @@ def _is_idle_head(entry: Entry) -> bool:
     return found.mean == 0 and found.better == found.worse == 0
 
 
-def _sentences(probed: Probed, table: ResultsTable) -> Iterator[str]:
+def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str]:
     """Yield the costs of interventions, and the head that was chosen before the test."""
     entries = {entry.row.labels[COLUMN]: entry for entry in table.firsts}
     learned = entries.pop(LEARNED)
@@ -257,7 +257,7 @@ def _sentences(probed: Probed, table: ResultsTable) -> Iterator[str]:
         )
 
 
-def _groups(entries: Sequence[Entry]) -> Iterator[tuple[str, list[Entry]]]:
+def _groups(entries: Sequence[TableEntry]) -> Iterator[tuple[str, list[TableEntry]]]:
     """Yield the rows of each standing, or of one run those that changed and those that did not."""
     for entry_word, words in STANDINGS.items():
         if found := [entry for entry in entries if entry.standing.word == entry_word]:
@@ -271,7 +271,7 @@ def _groups(entries: Sequence[Entry]) -> Iterator[tuple[str, list[Entry]]]:
             yield words, found
 
 
-def _distances(probed: Probed) -> Iterator[str]:
+def _distances(probed: ProbedConfiguration) -> Iterator[str]:
     """Yield how far adversarial weights are from the learned ones, next to those of seeds.
 
     The distance is exact if it is so for every example of every run, and else the least that there
@@ -292,7 +292,7 @@ def _distances(probed: Probed) -> Iterator[str]:
     )
 
 
-def _named(entry: Entry) -> str:
+def _named(entry: TableEntry) -> str:
     """Return the name of an intervention, with its change if there is one to tell."""
     name: str = entry.row.labels[COLUMN]
     found = entry.standing.difference
@@ -301,7 +301,7 @@ def _named(entry: Entry) -> str:
     return f"{name} ({found.mean:+.4g})"
 
 
-def _is_clear(entry: Entry) -> bool:
+def _is_clear(entry: TableEntry) -> bool:
     """Return whether the interval of a change leaves out zero."""
     found = entry.standing.difference
     return found is not None and not found.low <= 0 <= found.high

@@ -15,7 +15,7 @@ from attnexp.select.names import short_names
 from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
 from attnexp.tables.columns import COLUMNS
-from attnexp.tables.entries import Entry, Request, ResultsTable, divide
+from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
 from attnexp.tables.grid import ROWS, Cell, Grid, Head, Line, Report, cell, count_text, listed
 from attnexp.tables.learning import mode_notes, unfailed_notes
 from attnexp.tables.notes import advice, conditions, results
@@ -35,14 +35,14 @@ OVER_SPLITS = "verdicts by t tests over splits of this file"
 COSTS = "The costs of a run: seconds on average, everything else at most."
 
 
-Recorder = Callable[[ResultsTable, Entry], dict[str, object]]
+Recorder = Callable[[ResultsTable, TableEntry], dict[str, object]]
 """Returns the record of an entry of a table."""
 
 
 def show_configurations(folders: Sequence[str]) -> None:
     """Print the tables of the runs in the folders."""
     frame = sort_runs(make_frame(collect(folders).runs), None)
-    show(configurations_report(frame, Request(limit=ROWS)))
+    show(configurations_report(frame, TableRequest(limit=ROWS)))
 
 
 def runs_report(
@@ -96,12 +96,12 @@ def runs_report(
     return Report([Grid(heads, lines, caption=caption, labels=labels, omitted=omitted)])
 
 
-def configurations_report(frame: Frame, request: Request) -> Report:
+def configurations_report(frame: Frame, request: TableRequest) -> Report:
     """Return the tables of a request, each followed by the costs of its rows if these are asked."""
     return tables_report(divide(frame, request), request)
 
 
-def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
+def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Report:
     """Return the tables that a request was divided into, as `configurations_report` does."""
     record, limit = recorder(tables), request.limit
     grids = []
@@ -171,7 +171,7 @@ def grid_of(
             )
         )
 
-    def row(entries: Sequence[Entry]) -> list[object]:
+    def row(entries: Sequence[TableEntry]) -> list[object]:
         labels = table.labels(entries[0])
         undecided = kind == "results" and any(entry.undecided for entry in entries)
         return [
@@ -198,7 +198,7 @@ def _filled(title: str, named: Mapping[str, str]) -> str:
     return title
 
 
-def _label_cell(entry: Entry, name: str, value: object, unsure: bool) -> Cell:
+def _label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> Cell:
     """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
     asked = (
         entry.row.labels[name] is None and entry.row.runs.runs[0].settings.get(name, name) is None
@@ -221,7 +221,7 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
         and not (column.rare and all(column.value(entry) is None for entry in entries))
     ]
 
-    def record(table: ResultsTable, entry: Entry) -> dict[str, object]:
+    def record(table: ResultsTable, entry: TableEntry) -> dict[str, object]:
         shown = entry.row.labels | {
             name: value for name, value in table.labels(entry).items() if value is not None
         }
@@ -256,7 +256,7 @@ def _title(table: ResultsTable) -> str:
     return f"{data}{part}{rows}, {runs}"
 
 
-def _caption(table: ResultsTable, request: Request) -> str:
+def _caption(table: ResultsTable, request: TableRequest) -> str:
     sentences = [f"{_reading(table)}." if table.metrics else "No run has a result."]
     if table.only_data:
         sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")

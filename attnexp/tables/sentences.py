@@ -11,7 +11,7 @@ from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
-from attnexp.tables.entries import Entry, Request, ResultsTable
+from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import FEW, listed
 from attnexp.tables.learning import modes_of
 
@@ -19,18 +19,18 @@ STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart f
 """The verdicts on a row, in the words of a sentence about the best one."""
 
 
-def row_name(table: ResultsTable, entry: Entry) -> str:
+def row_name(table: ResultsTable, entry: TableEntry) -> str:
     """Return the name of a row in a sentence: the labels in which rows differ, if it has any."""
     return _name(table, entry, table.telling)
 
 
-def row_in_list(table: ResultsTable, entry: Entry) -> str:
+def row_in_list(table: ResultsTable, entry: TableEntry) -> str:
     """Return the name of a row among others, its settings in brackets: `gaussian (width=1)`."""
     return _bracketed(row_name(table, entry))
 
 
 def _name(
-    table: ResultsTable, entry: Entry, names: Sequence[str], without: str = "the row without"
+    table: ResultsTable, entry: TableEntry, names: Sequence[str], without: str = "the row without"
 ) -> str:
     if (whole := table.whole_name(entry)) is not None:
         return whole
@@ -82,7 +82,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
                 parts.append(f"{words}: {_listed(table, found, own)}")
-        few: dict[str, list[Entry]] = {}
+        few: dict[str, list[TableEntry]] = {}
         for entry in panel:
             word = entry.standing.word
             if entry.standing.difference and word and word not in ("best", *STANDINGS):
@@ -97,7 +97,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         )
 
 
-def _listed(table: ResultsTable, rows: Sequence[Entry], names: Sequence[str]) -> str:
+def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str]) -> str:
     """Return the names of rows, with their distance from the best if they are worse.
 
     Of several, a name with commas has its settings in brackets.
@@ -107,7 +107,7 @@ def _listed(table: ResultsTable, rows: Sequence[Entry], names: Sequence[str]) ->
     return listed(f"{name}{_distance(entry)}" for name, entry in zip(shown, rows, strict=True))
 
 
-def _distance(entry: Entry) -> str:
+def _distance(entry: TableEntry) -> str:
     found = entry.standing.difference
     if found is None or entry.standing.word != "worse":
         return ""
@@ -118,7 +118,7 @@ def _bracketed(name: str) -> str:
     return re.sub("^([^,=]+), (.*)$", r"\1 (\2)", name)
 
 
-def explanations(table: ResultsTable, request: Request) -> Iterator[str]:
+def explanations(table: ResultsTable, request: TableRequest) -> Iterator[str]:
     """Yield the reasoning behind the verdict on each row that is shown, in plain words."""
     shown = {id(own[0]) for own in table.shown}
     for panel in table.panels:
@@ -129,7 +129,7 @@ def explanations(table: ResultsTable, request: Request) -> Iterator[str]:
         yield from _floor(panel, request)
 
 
-def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
+def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
     """Yield the spread over seeds, and the smallest differences between two rows that seeds show.
 
     The spread is that of the differences from the best row. Of one row it is that of two such rows
@@ -161,7 +161,11 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
 
 
 def _reasons(
-    table: ResultsTable, entry: Entry, best: Entry, panel: Sequence[Entry], request: Request
+    table: ResultsTable,
+    entry: TableEntry,
+    best: TableEntry,
+    panel: Sequence[TableEntry],
+    request: TableRequest,
 ) -> Iterator[str]:
     """Yield the steps from the differences of a row to its verdict."""
     found, p = entry.standing.difference, entry.standing.p

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.core.batch import Batch, Column, Points, RegressionSpec, in_units, standardised
+from attnexp.core.batch import Batch, DataColumn, Points, RegressionSpec, in_units, standardised
 
 ALONG, ACROSS = 201, 41
 """Points along one input that varies, and along each of two that vary together."""
@@ -33,7 +33,7 @@ def response(model: Architecture, train: Batch, spec: RegressionSpec) -> list[di
 
 
 def as_rows(
-    names: Sequence[str], numbers: Float[Tensor, "rows columns"], columns: Sequence[Column]
+    names: Sequence[str], numbers: Float[Tensor, "rows columns"], columns: Sequence[DataColumn]
 ) -> list[dict[str, object]]:
     """Return numbers as rows of a file: in the units of their columns, if these are given."""
     rows = in_units(numbers, columns).tolist()
@@ -47,7 +47,7 @@ def x_names(spec: RegressionSpec) -> list[str]:
     return ["x"] if spec.x_dim == 1 else [f"x.{column.name}" for column in spec.x]
 
 
-def _grids(columns: tuple[Column, ...]) -> Iterator[tuple[str, Float[Tensor, "points x_dim"]]]:
+def _grids(columns: tuple[DataColumn, ...]) -> Iterator[tuple[str, Float[Tensor, "points x_dim"]]]:
     """Yield the name of the input that varies, and the points, in the units of the columns."""
     if len(columns) == 2:
         yield "both", torch.cartesian_prod(*(_range(column, ACROSS) for column in columns))
@@ -59,7 +59,7 @@ def _grids(columns: tuple[Column, ...]) -> Iterator[tuple[str, Float[Tensor, "po
         yield column.name, points
 
 
-def _range(column: Column, count: int) -> Float[Tensor, " count"]:
+def _range(column: DataColumn, count: int) -> Float[Tensor, " count"]:
     return torch.linspace(column.low, column.high, count, dtype=torch.float64)
 
 

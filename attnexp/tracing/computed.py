@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.core.batch import Batch, Column, Points, RegressionSpec, Seq2SeqSpec, in_units
+from attnexp.core.batch import Batch, DataColumn, Points, RegressionSpec, Seq2SeqSpec, in_units
 from attnexp.core.errors import RequestError
 from attnexp.core.writing import SEPARATED, Characters, Separated, Spaced, Words, Writing
 from attnexp.data.curve import Curve
@@ -81,7 +81,7 @@ def _truth(run: PreparedRun, grid: Tensor) -> list[float] | None:
     return _numbers(run.dataset.truth(grid[:, 0])) if isinstance(run.dataset, Curve) else None
 
 
-def _units(columns: Sequence[Column], name: str) -> dict[str, Any]:
+def _units(columns: Sequence[DataColumn], name: str) -> dict[str, Any]:
     """Return the name, mean and deviation by which a page standardises numbers."""
     if not columns:
         return {"name": name, "mean": 0.0, "deviation": 1.0}

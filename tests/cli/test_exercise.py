@@ -16,7 +16,7 @@ from attnexp.cli.exercise import make_parser
 from attnexp.core import console
 from attnexp.core.console import Screen
 from attnexp.course.code import check_code
-from attnexp.course.exercise_file import FOLDER, Answer, names, read_exercise, start
+from attnexp.course.exercise_file import FOLDER, ExerciseAnswer, names, read_exercise, start
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
 
@@ -386,7 +386,7 @@ def test_a_solution_finds_the_folder_of_its_exercise(succeeds, refused, tmp_path
 def told(name):
     """The lines of `answer.yaml` that a solution shows, by their names."""
     lines = re.findall(r"^ {4}(\w+): (.+)$", (FOLDER / name / "solution.md").read_text(), re.M)
-    return {field: value for field, value in lines if field in Answer.__struct_fields__}
+    return {field: value for field, value in lines if field in ExerciseAnswer.__struct_fields__}
 
 
 @pytest.mark.parametrize("name", names())

@@ -6,12 +6,12 @@ import pytest
 from scipy import stats
 
 from attnexp.course.comparison import check_comparison
-from attnexp.course.exercise_file import Answer, Comparison
+from attnexp.course.exercise_file import ExerciseAnswer, ExerciseComparison
 from attnexp.runs.summary import Tuning
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
 
-COMPARISON = Comparison(
+COMPARISON = ExerciseComparison(
     metric="test_mse",
     sides=({"model": "gaussian", "model.width": 1}, {"model": "dot"}),
     same={"data": "sine"},
@@ -49,7 +49,7 @@ def checked(tmp_path):
 
     def checks_of(**answer):
         runs = collect([tmp_path / "outputs"]).runs if (tmp_path / "outputs").exists() else []
-        checks = list(check_comparison(COMPARISON, runs, Answer("bandwidth", **answer)))
+        checks = list(check_comparison(COMPARISON, runs, ExerciseAnswer("bandwidth", **answer)))
         assert len({check.name for check in checks}) == len(checks)
         return {check.name: check for check in checks}
 

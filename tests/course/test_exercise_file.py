@@ -6,7 +6,7 @@ import pytest
 
 from attnexp.core.errors import RequestError
 from attnexp.course import exercise_file as exercises
-from attnexp.course.exercise_file import ANSWER, DESCRIPTION, FOLDER, Answer
+from attnexp.course.exercise_file import ANSWER, DESCRIPTION, FOLDER, ExerciseAnswer
 
 
 @pytest.fixture(params=exercises.names())
@@ -26,7 +26,7 @@ def test_every_exercise_has_a_question_an_answer_and_its_tests(name):
     assert exercises.question(name).endswith("?")
     exercise, answer = exercises.read_exercise(FOLDER / name)
     assert answer.exercise == name
-    assert answer == Answer(name)
+    assert answer == ExerciseAnswer(name)
     text = (FOLDER / name / ANSWER).read_text()
     assert all(
         label in text for label in (exercise.comparison.labels if exercise.comparison else ())

@@ -5,7 +5,7 @@ from statistics import fmean
 import pytest
 from scipy import stats
 
-from attnexp.course.exercise_file import Answer, Heads
+from attnexp.course.exercise_file import ExerciseAnswer, Heads
 from attnexp.course.heads import check_heads
 from attnexp.runs.probed import LEARNED, Probed, write_probed
 from attnexp.select.collect import collect
@@ -56,7 +56,7 @@ def verdict(tmp_path):
 
     def failed(asked=ASKED, **answer):
         runs = collect([tmp_path / "outputs"]).runs if (tmp_path / "outputs").exists() else []
-        checks = list(check_heads(asked, runs, Answer("which_head", **answer)))
+        checks = list(check_heads(asked, runs, ExerciseAnswer("which_head", **answer)))
         return {check.name: check.sentence for check in checks if not check.passed}
 
     return failed

@@ -6,7 +6,7 @@ from attnexp.plots.metric import draw_metric
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons
 from attnexp.select.frame import make_frame
-from attnexp.tables.entries import Request
+from attnexp.tables.entries import TableRequest
 from attnexp.tables.reports import configurations_report
 
 T3 = 4.302653
@@ -53,7 +53,7 @@ def test_rows_are_in_the_order_of_the_table(regression_run, tmp_path, better, or
     (comparison,) = comparisons(collected)
     ((_, figure),) = draw_metric(comparison, Options(metric="test_mse"))
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    report = configurations_report(make_frame(collected), Request(metrics=("test_mse",)))
+    report = configurations_report(make_frame(collected), TableRequest(metrics=("test_mse",)))
     assert names == order == [row[0].text for row in report.grids[0].rows]
 
 

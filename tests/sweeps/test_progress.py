@@ -14,7 +14,7 @@ from attnexp.core import console
 from attnexp.runs import files
 from attnexp.runs.place import Place
 from attnexp.runs.run_status import Status
-from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.progress import SweepProgress
 
@@ -57,8 +57,8 @@ def test_progress_follows_the_files(progress, failures, tmp_path, capsys):
     progress.update()
     assert progress.running == []
     assert progress.outcomes == {
-        tmp_path / "0": Outcome(Status.FINISHED),
-        tmp_path / "1": Outcome(Status.FAILED, "ValueError: no\nmore"),
+        tmp_path / "0": JobOutcome(Status.FINISHED),
+        tmp_path / "1": JobOutcome(Status.FAILED, "ValueError: no\nmore"),
     }
     assert [job.label for job in progress.remaining] == ["seed=2"]
     assert capsys.readouterr().out == "failed: seed=1: ValueError: no\n"
@@ -70,7 +70,7 @@ def test_the_time_left_is_that_of_the_epochs_left(progress, tmp_path, monkeypatc
     begin = progress._start
     monkeypatch.setattr("attnexp.sweeps.progress.time.monotonic", lambda: begin + 60)
     assert progress.seconds_left() is None
-    progress.record(job(tmp_path, 2), Outcome(Status.SKIPPED))
+    progress.record(job(tmp_path, 2), JobOutcome(Status.SKIPPED))
     metrics = tmp_path / "0" / files.METRICS
     write(tmp_path / "0", "running")
     metrics.write_text("epoch,loss\n1,0.5\n")  # of five, one before the sweep
@@ -86,8 +86,8 @@ def test_the_time_left_is_that_of_the_epochs_left(progress, tmp_path, monkeypatc
 def test_a_failure_is_said_once(progress, tmp_path, capsys):
     write(tmp_path / "0", "failed", error="boom")
     progress.update()
-    progress.record(progress.remaining[0], Outcome(Status.FINISHED))
-    progress.record(job(tmp_path, 0), Outcome(Status.FAILED, "boom"))
+    progress.record(progress.remaining[0], JobOutcome(Status.FINISHED))
+    progress.record(job(tmp_path, 0), JobOutcome(Status.FAILED, "boom"))
     assert capsys.readouterr().out == "failed: seed=0: boom\n"
 
 

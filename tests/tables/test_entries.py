@@ -7,7 +7,7 @@ import pytest
 from attnexp.runs import lock
 from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
-from attnexp.tables.entries import Request, ResultsTable, Row, divide
+from attnexp.tables.entries import ResultsTable, Row, TableRequest, divide
 from attnexp.tables.notes import advice, results
 from attnexp.tables.sentences import verdicts
 
@@ -19,7 +19,7 @@ def run(model: str, seed: int, value: float | None = 1.0, **extra):
 
 
 def table_by(runs: Frame, *by: str) -> ResultsTable:
-    (table,) = divide(runs, Request(by))
+    (table,) = divide(runs, TableRequest(by))
     return table
 
 
@@ -167,7 +167,7 @@ def crossed(frame, data_seeds, seeds, overlap=0.0):
 
 
 def test_data_sets_are_the_unit_of_runs_that_name_several(frame):
-    (table,) = divide(crossed(frame, range(6), (0, 1)), Request())
+    (table,) = divide(crossed(frame, range(6), (0, 1)), TableRequest())
     (panel,) = table.panels
     assert table.by == ("model",)
     assert table.unit.many == "data sets"
@@ -182,7 +182,7 @@ def test_data_sets_are_the_unit_of_runs_that_name_several(frame):
 
 
 def test_one_data_set_is_said_to_be_one(frame):
-    (table,) = divide(crossed(frame, (3,), range(6), overlap=0.25), Request())
+    (table,) = divide(crossed(frame, (3,), range(6), overlap=0.25), TableRequest())
     assert table.only_data == "data_seed=3"
     assert [entry.spread.n for entry in table.firsts] == [6, 6]
     assert [entry.overlap for entry in table.firsts] == [0.0, 0.0]
@@ -190,26 +190,26 @@ def test_one_data_set_is_said_to_be_one(frame):
     assert sentence == (
         "Of this data set, data_seed=3, a has the lowest mean test_mse, 0.25. Worse: b by 4"
     )
-    assert list(advice([table], Request())) == [
+    assert list(advice([table], TableRequest())) == [
         "more seeds say nothing about other data: data_seed=3 is one data set, and several values "
         "of data_seed, or none, draw others"
     ]
 
 
 def test_splits_of_a_file_by_data_seed_overlap(frame):
-    (table,) = divide(crossed(frame, range(6), (0, 1), overlap=0.25), Request())
+    (table,) = divide(crossed(frame, range(6), (0, 1), overlap=0.25), TableRequest())
     assert table.unit.many == "splits"
     assert [entry.overlap for entry in table.firsts] == [0.25, 0.25]
-    (few,) = divide(crossed(frame, range(3), (0, 1)), Request())
+    (few,) = divide(crossed(frame, range(3), (0, 1)), TableRequest())
     assert few.firsts[1].standing.word == "worse on 3 of 3 data sets"
-    (note,) = advice([few], Request())
+    (note,) = advice([few], TableRequest())
     assert note.startswith("1 row lacks a verdict, which takes at least 6 data sets ")
     assert note.endswith(": add values of data_seed")
 
 
 def test_runs_that_draw_their_own_data_are_not_compared_with_those_of_a_data_seed(frame):
     runs = frame(*(run("a", 0, seed, settings={"data_seed": seed}) for seed in (None, 4)))
-    (table,) = divide(runs, Request())
+    (table,) = divide(runs, TableRequest())
     assert [len(panel) for panel in table.panels] == [1, 1]
     by_hand = table_by(crossed(frame, (3, 4), (0,)), "model", "data_seed")
     assert [len(panel) for panel in by_hand.panels] == [2, 2]
@@ -237,13 +237,13 @@ def diverging(frame, unit, better, values):
 
 def test_a_run_that_diverged_counts_as_the_worst(frame):
     values = {"a": [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], "b": [0.9, 1.0, 1.1, 1.2, None, None]}
-    (table,) = divide(diverging(frame, "y^2", "lower", values), Request())
+    (table,) = divide(diverging(frame, "y^2", "lower", values), TableRequest())
     means = {entry.row.labels["model"]: entry.spread.mean for entry in table.firsts}
     assert means == {"a": pytest.approx(1.25), "b": pytest.approx((4.2 + 2 * 1.5) / 6)}
     assert [entry.spread.n for entry in table.firsts] == [6, 6]
     assert "2 runs diverged and count as the worst value" in " ".join(results(table))
     assert [entry.lost["failed"] for entry in table.firsts] == [0, 0]
-    (table,) = divide(diverging(frame, "share", "higher", {"a": [0.5, None]}), Request())
+    (table,) = divide(diverging(frame, "share", "higher", {"a": [0.5, None]}), TableRequest())
     assert table.firsts[0].spread.mean == 0.25
     assert table.firsts[0].lost["failed"] == 0
     assert "1 run diverged and counts as the worst value" in " ".join(results(table))
@@ -273,7 +273,7 @@ def test_a_run_of_a_row_has_a_value_or_is_lost_and_never_both(
                 ]
             )
         ),
-        Request(metrics=("test_mse",)),
+        TableRequest(metrics=("test_mse",)),
     )
     (entry,) = table.firsts
     assert (entry.spread.n, entry.lost["failed"]) == (measured, failed)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import LoadFlags
 
-from attnexp.tables.entries import Request
+from attnexp.tables.entries import TableRequest
 from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report, numbers_cell, with_columns
 from attnexp.tables.latex import as_latex, latex_text
 from attnexp.tables.paper import ROMAN, TIMES, VENUES, Page, Paper, of_venue, text_width
@@ -147,7 +147,7 @@ def test_a_missing_number_is_a_dash_in_braces():
 
 def test_a_cell_of_a_column_of_numbers_is_a_number_or_braced(sweep_of):
     runs = sweep_of({"a": LOW, "b": NEAR, "c": HIGH, "d": [None] * 8})
-    text = as_latex(configurations_report(runs, Request(costs=True)))
+    text = as_latex(configurations_report(runs, TableRequest(costs=True)))
     columns = list(zip(kinds(text), *rows(text), strict=True))
     numeric = [cells for kind, *cells in columns if kind.startswith("S")]
     assert [cells[0] for cells in numeric] == ["{seeds}", r"{test\_mse}", "{sd}"]
@@ -157,32 +157,32 @@ def test_a_cell_of_a_column_of_numbers_is_a_number_or_braced(sweep_of):
 
 
 def test_the_best_and_what_is_tied_with_it_are_bold(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": NEAR, "c": HIGH}), Request())
+    report = configurations_report(sweep_of({"a": LOW, "b": NEAR, "c": HIGH}), TableRequest())
     means = [row[1] for row in rows(as_latex(report))[1:]]
     assert means == [r"\bfseries 1", r"\bfseries 1.031", "2.019"]
     assert "Bold: the best, or tied with it." in as_latex(report)
 
 
 def test_rows_with_too_few_seeds_have_a_dagger_that_is_explained(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW[:3], "b": HIGH}), Request(costs=True))
+    report = configurations_report(sweep_of({"a": LOW[:3], "b": HIGH}), TableRequest(costs=True))
     text = as_latex(report)
     assert [row[0] for row in rows(text)[1:]] == [r"a$^\dagger$", "b"]
     assert [row[2] for row in rows(text)] == ["no result", "5 missing", "--"]
     assert r"$^\dagger$Too few seeds for a verdict." in text
     assert "dagger" not in as_latex(Report(report.grids[1:]))
-    alone = as_latex(configurations_report(sweep_of({"a": LOW[:3]}), Request()))
-    enough = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()))
+    alone = as_latex(configurations_report(sweep_of({"a": LOW[:3]}), TableRequest()))
+    enough = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()))
     assert "dagger" not in alone + enough
 
 
 def test_more_looks_take_more_seeds(sweep_of):
     runs = sweep_of({"a": LOW[:6], "b": HIGH[:6]})
-    assert "dagger" not in as_latex(configurations_report(runs, Request()))
-    assert "dagger" in as_latex(configurations_report(runs, Request(looks=2)))
+    assert "dagger" not in as_latex(configurations_report(runs, TableRequest()))
+    assert "dagger" in as_latex(configurations_report(runs, TableRequest(looks=2)))
 
 
 def test_settings_in_common_are_a_comment_and_what_all_rows_share_is_told_once(sweep_of):
-    text = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()))
+    text = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()))
     assert "\n% The same in every run: arch=kernel_regression.\n\\begin{table" in text
     assert "{seeds}" not in text
     assert "In every row: seeds $8$." in text
@@ -190,7 +190,7 @@ def test_settings_in_common_are_a_comment_and_what_all_rows_share_is_told_once(s
 
 def test_several_metrics_have_no_star(sweep_of):
     runs = sweep_of({"a": LOW, "b": HIGH}, metrics={"other": 2.0})
-    report = configurations_report(runs, Request(metrics=("test_mse", "other")))
+    report = configurations_report(runs, TableRequest(metrics=("test_mse", "other")))
     assert "*: the best, or not told apart from it." in report.grids[0].full_caption
     text = as_latex(report, Paper(digits=2))
     assert rows(text)[1] == ["a", r"$\mathbf{1.00 \pm 0.06}$", r"$2.00 \pm 0.00$"]
@@ -198,7 +198,7 @@ def test_several_metrics_have_no_star(sweep_of):
 
 
 def test_labels_are_unlike_and_the_caption_is_that_of_the_first_table(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request(costs=True))
+    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest(costs=True))
     text = as_latex(report, Paper("tab:dates", r"Errors $\epsilon$ of 50\% noise."))
     assert re.findall(r"\\label\{(.*)\}", text) == ["tab:dates", "tab:dates-2"]
     assert re.findall(r"% For the text: Table~\\ref\{(.*)\}", text) == ["tab:dates", "tab:dates-2"]
@@ -211,7 +211,7 @@ def test_labels_are_unlike_and_the_caption_is_that_of_the_first_table(sweep_of):
 
 def test_a_page_that_is_too_narrow_leaves_out_spare_columns_and_says_so(sweep_of):
     long = "model-" + "x" * 40
-    report = configurations_report(sweep_of({long: LOW, "b": HIGH}), Request())
+    report = configurations_report(sweep_of({long: LOW, "b": HIGH}), TableRequest())
     text = as_latex(report)
     assert [cell for cell in rows(text)[0] if "better on" in cell or "diff" in cell] == []
     assert "% A page is too narrow for difference to the best, better on: --columns chooses" in text
@@ -220,7 +220,7 @@ def test_a_page_that_is_too_narrow_leaves_out_spare_columns_and_says_so(sweep_of
 
 
 def test_a_wide_table_takes_both_columns_of_a_page(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request())
+    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest())
     assert r"\begin{table*}" in as_latex(report)
     narrow = as_latex(with_columns(report, ["mean", "95% interval"]))
     assert r"\begin{table}" in narrow
@@ -232,7 +232,7 @@ def test_a_wide_table_takes_both_columns_of_a_page(sweep_of):
 
 
 def test_the_packages_are_named(sweep_of):
-    text = as_latex(configurations_report(sweep_of({"a": LOW}), Request()))
+    text = as_latex(configurations_report(sweep_of({"a": LOW}), TableRequest()))
     assert text.startswith(r"% Packages: \usepackage{booktabs} and \usepackage{siunitx}")
 
 
@@ -242,10 +242,10 @@ def test_latex_compiles_it(sweep_of, tmp_path: Path):
     if program is None:
         pytest.skip(f"none of {', '.join(PROGRAMS)} is on the PATH")
     names = {r"model.width=1_%$#&~^\{}[*": LOW, "b": NEAR, "[c]": HIGH, "d": HIGH[:3]}
-    report = configurations_report(sweep_of(names), Request(costs=True))
+    report = configurations_report(sweep_of(names), TableRequest(costs=True))
     metrics = configurations_report(
         sweep_of({"a": LOW, "b": HIGH}, metrics={"other": 2.0}),
-        Request(metrics=("test_mse", "other")),
+        TableRequest(metrics=("test_mse", "other")),
     )
     written = [
         as_latex(report, Paper("tab:all", digits=3)),
@@ -323,7 +323,7 @@ ORDER = ["better on", "diff. to the best", "sd", "95% CI"]
 def test_a_table_fits_the_text_of_a_venue(sweep_of, venue, letters):
     """Columns go in the order of the screen until the table fits, and no sooner."""
     names = {"model-" + "w" * letters: LOW, "b": NEAR, "c": HIGH}
-    report = configurations_report(sweep_of(names), Request())
+    report = configurations_report(sweep_of(names), TableRequest())
     page = {"neurips2024": 397.48, "iclr2024": 397.48, "icml2024": 487.82}[venue]
     paper = Paper(page=of_venue(venue))
     text = as_latex(report, paper).replace(r"95\%", "95%")

@@ -8,7 +8,7 @@ from stored_runs import make_summary
 
 from attnexp.runs.folder import Run
 from attnexp.select.frame import make_frame
-from attnexp.tables.entries import Request
+from attnexp.tables.entries import TableRequest
 from attnexp.tables.reports import configurations_report
 
 NEAR = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.02, 0.98]
@@ -35,7 +35,7 @@ def seen(data: str, model: str, seeds, value: float = 1.0, **settings) -> list[R
 
 def lacking(*groups: list[Run], looks: int = 1) -> list[str]:
     runs = [run for group in groups for run in group]
-    report = configurations_report(make_frame(runs), Request(looks=looks, explain=True))
+    report = configurations_report(make_frame(runs), TableRequest(looks=looks, explain=True))
     return [note for note in report.notes if "lack" in note and "verdict" in note]
 
 
@@ -122,7 +122,7 @@ def test_the_closest_tie_of_all_tables_is_named_next_to_rows_that_lack_seeds(swe
     one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     far, near = [0.13, 0.19, 0.16, 0.11, 0.21, 0.14], [0.16, 0.24, 0.1, 0.14, 0.19, 0.1]
     report = configurations_report(
-        sweep_of({"a": one, "b": near, "c": far, "d": [5.0, 6.0]}), Request(explain=True)
+        sweep_of({"a": one, "b": near, "c": far, "d": [5.0, 6.0]}), TableRequest(explain=True)
     )
     ties = [note for note in report.notes if "80% power" in note]
     assert len(ties) == 1

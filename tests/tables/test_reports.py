@@ -11,7 +11,7 @@ from attnexp.runs.folder import load_run
 from attnexp.runs.origin.provenance import GitState
 from attnexp.select.frame import make_frame
 from attnexp.tables.columns import COLUMNS
-from attnexp.tables.entries import Request
+from attnexp.tables.entries import TableRequest
 from attnexp.tables.formats import as_csv, as_json
 from attnexp.tables.grid import Grid, Report
 from attnexp.tables.reports import configurations_report
@@ -34,7 +34,7 @@ def said(report: Report, words: str) -> list[str]:
 
 
 def test_a_row_has_its_statistics(sweep_of):
-    grid = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0]
+    grid = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()).grids[0]
     titles = ["model", "seeds", "test_mse", "sd", "95% interval", "standing"]
     first = ["a", "8", "1", "0.05976", "[0.95, 1.05]", "best"]
     assert [texts(grid, title)[0] for title in titles] == first
@@ -45,7 +45,7 @@ def test_a_metric_has_its_chance_and_the_mean_of_all_heads_next_to_it(sweep_of):
     companions = {"test_mse": {"all heads": "mean", "chance": "chance"}, "other": {"chance": "no"}}
     metrics = {"test_mse": 1.0, "mean": 0.5, "chance": 0.25}
     runs = sweep_of({"a": LOW}, companions=companions, metrics=metrics)
-    report = configurations_report(runs, Request())
+    report = configurations_report(runs, TableRequest())
     grid = report.grids[0]
     titles = [column.title for column in grid.columns]
     assert {"test_mse", "all heads", "chance"} <= set(titles)
@@ -70,7 +70,7 @@ def records_with(frame, label):
         for value in (3, 7)
         for seed in range(6)
     ]
-    report = configurations_report(frame(*runs), Request())
+    report = configurations_report(frame(*runs), TableRequest())
     lines = csv.reader(io.StringIO(as_csv(report)))
     return [*lines], [list(row.items()) for row in json.loads(as_json(report))["rows"]]
 
@@ -91,29 +91,29 @@ def test_all_columns_of_statistics_are_known_here():
 
 
 def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
-    (grid,) = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids
+    (grid,) = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()).grids
     reading, same = grid.full_caption.splitlines()
     assert reading.startswith("Lower is better; verdicts by sign flips over seeds")
     assert same == "The same in every run: arch=kernel_regression."
 
 
 def test_the_caption_says_that_seeds_are_splits_of_a_file(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}, overlap=0.25), Request())
+    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}, overlap=0.25), TableRequest())
     assert "t tests over splits of this file" in report.grids[0].caption
 
 
 def test_the_best_stands_out_only_where_tests_say_so(sweep_of):
     unclear = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
-    clear = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request())
+    clear = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest())
     assert strong(clear) == [True, False]
-    tied = configurations_report(sweep_of({"a": LOW, "b": unclear}), Request())
+    tied = configurations_report(sweep_of({"a": LOW, "b": unclear}), TableRequest())
     assert strong(tied) == [False, False]
-    three = configurations_report(sweep_of({"a": LOW, "b": unclear, "c": HIGH}), Request())
+    three = configurations_report(sweep_of({"a": LOW, "b": unclear, "c": HIGH}), TableRequest())
     assert strong(three) == [True, True, False]
 
 
 def test_one_seed_is_no_basis(sweep_of):
-    report = configurations_report(sweep_of({"a": [1.0], "b": [2.0]}), Request())
+    report = configurations_report(sweep_of({"a": [1.0], "b": [2.0]}), TableRequest())
     assert not {"sd", "95% interval", "standing"} & {one.title for one in report.grids[0].columns}
     assert strong(report) == [False, False]
     assert said(report, "2 rows lack a verdict, which takes at least 6 seeds")
@@ -128,7 +128,7 @@ def test_one_test_compares_every_metric(sweep_of):
     share = {"better": {"test_mse": "higher"}, "units": {"test_mse": "share"}}
     report = configurations_report(
         sweep_of({"a": good.tolist(), "b": fair.tolist(), "c": near.tolist()}, **share),
-        Request(),
+        TableRequest(),
     )
     assert sorted(texts(report.grids[0], "standing")) == ["best", "tied", "worse"]
     assert "sign flips over seeds" in report.grids[0].caption
@@ -142,7 +142,7 @@ def test_settings_of_the_data_are_not_compared_across(frame):
             for s in (0, 1)
         )
     )
-    report = configurations_report(runs, Request())
+    report = configurations_report(runs, TableRequest())
     assert texts(report.grids[0], "standing") == ["alone", "alone"]
     assert said(report, "rows that differ in data.num_train saw different data")
 
@@ -160,11 +160,11 @@ def test_rows_that_are_compared_with_nothing_come_last(frame):
             for s in range(2)
         )
     )
-    report = configurations_report(runs, Request())
+    report = configurations_report(runs, TableRequest())
     rows = [[cell.text for cell in row] for row in report.grids[0].rows]
     assert [row[:2] for row in rows] == [["b", "50"], ["a", "50"], ["a", "500"], ["a", "900"]]
     assert "The last 2 rows are compared with nothing" in report.grids[0].caption
-    by_size = configurations_report(runs, Request(sort="data.num_train", reverse=True))
+    by_size = configurations_report(runs, TableRequest(sort="data.num_train", reverse=True))
     assert "The last" not in by_size.grids[0].caption
     assert "2 rows are compared with nothing" in by_size.grids[0].caption
 
@@ -181,7 +181,7 @@ def test_rows_by_hand_gather_the_rest(frame):
             for s in (0, 1, 2)
         )
     )
-    report = configurations_report(runs, Request(by=("model",)))
+    report = configurations_report(runs, TableRequest(by=("model",)))
     assert texts(report.grids[0], "model") == ["b", "a"]
     assert texts(report.grids[0], "test_mse") == ["2", "3"]
     assert texts(report.grids[0], "seeds") == ["3", "3"]
@@ -215,10 +215,10 @@ def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
     fair = [
         ({"model._target_": m, "seed": 0}, {"choices": {"model": m}, **plain}) for m in ("a", "b")
     ]
-    assert not configurations_report(frame(*fair), Request()).notes[1:]
+    assert not configurations_report(frame(*fair), TableRequest()).notes[1:]
     settings, given = fair[1]
     own = {k: given.get(k, {}) | v if isinstance(v, dict) else v for k, v in fields.items()}
-    report = configurations_report(frame(fair[0], (settings, given | own)), Request())
+    report = configurations_report(frame(fair[0], (settings, given | own)), TableRequest())
     assert said(report, words)
 
 
@@ -233,7 +233,7 @@ def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, 
             for model, steps, end in (("a", 33, converged), ("b", 100, None))
         )
     )
-    report = configurations_report(runs, Request())
+    report = configurations_report(runs, TableRequest())
     assert bool(said(report, "were trained for 33 to 100 steps")) is warned
 
 
@@ -244,13 +244,13 @@ def test_rows_that_differ_in_several_things_at_once_are_named(frame):
         return frame(*zip(settings, chosen, strict=True))
 
     crossed = runs(("a", 1), ("a", 2), ("b", 1), ("b", 2))
-    assert not said(configurations_report(crossed, Request()), "at once")
-    report = configurations_report(runs(("a", 1), ("b", 2)), Request())
+    assert not said(configurations_report(crossed, TableRequest()), "at once")
+    report = configurations_report(runs(("a", 1), ("b", 2)), TableRequest())
     assert said(report, "differ in model and optim at once, and only 2 of 4 combinations")
 
 
 def test_older_runs_of_the_same_seed_are_named(frame):
-    report = configurations_report(frame(({}, {}), ({}, {})), Request())
+    report = configurations_report(frame(({}, {}), ({}, {})), TableRequest())
     assert said(report, "means leave out 1 older run of the same settings and seed")
 
 
@@ -260,7 +260,7 @@ def test_runs_that_failed_before_their_task_was_built_stay_in_view(frame):
         ({"seed": 1}, {"status": "failed", "primary": None, "metrics": {}, "better": {}}),
         ({"seed": 0}, {"status": "failed", "primary": None, "choices": {"data": "copy"}}),
     )
-    report = configurations_report(runs, Request())
+    report = configurations_report(runs, TableRequest())
     titles = [grid.title for grid in report.grids if grid.title]
     assert titles == ["sine: 1 configuration, 2 runs", "copy: 1 configuration, 1 run"]
     assert texts(report.grids[0], "without result") == ["1 failed"]
@@ -291,7 +291,7 @@ def typed(write_run):
 
 def test_too_few_seeds_name_the_command_that_adds_them(typed):
     runs = typed(lambda model, seed: [f"model={model}", f"seed={seed}"], a=LOW[:4], b=HIGH[:5])
-    (note,) = configurations_report(make_frame(runs), Request()).notes
+    (note,) = configurations_report(make_frame(runs), TableRequest()).notes
     assert note == (
         "1 row lacks a verdict, which takes at least 6 seeds that a row shares with the best one: "
         "attnexp -m model=a,b seed=4,5"
@@ -300,7 +300,7 @@ def test_too_few_seeds_name_the_command_that_adds_them(typed):
 
 def test_a_row_that_is_compared_with_nothing_is_not_to_have_more_seeds(typed):
     (run,) = typed(lambda model, seed: [f"model={model}", f"seed={seed}"], a=LOW[:1])
-    assert configurations_report(make_frame([run]), Request()).notes == []
+    assert configurations_report(make_frame([run]), TableRequest()).notes == []
 
 
 def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(typed):
@@ -310,5 +310,5 @@ def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(typed):
         return [f"model={model}", f"seed={seed}"] if model == "b" or seed else []
 
     runs = typed(words, a=LOW[:4], b=HIGH[:4])
-    (note,) = configurations_report(make_frame(runs), Request()).notes
+    (note,) = configurations_report(make_frame(runs), TableRequest()).notes
     assert note.endswith("attnexp -m model=a,b seed=4,5")

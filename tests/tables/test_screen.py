@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from attnexp.tables.entries import Request
+from attnexp.tables.entries import TableRequest
 from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report
 from attnexp.tables.reports import configurations_report
 from attnexp.tables.screen import fitting, show
@@ -36,7 +36,7 @@ def test_columns_without_room_are_named():
 def test_no_number_is_cut_and_a_row_is_one_line(sweep_of, width: int):
     values = [0.12345, 0.23456, 0.34567]
     runs = sweep_of({"gaussian_learned": values, "epanechnikov": [v + 5 for v in values]})
-    report = configurations_report(runs, Request())
+    report = configurations_report(runs, TableRequest())
     lines = printed(report, width).splitlines()
     (grid,) = report.grids
     title = lines.index("sine: 2 configurations, 6 runs; seeds 3")
@@ -54,7 +54,7 @@ def test_no_number_is_cut_and_a_row_is_one_line(sweep_of, width: int):
 def test_a_table_takes_six_lines_more_than_its_rows(sweep_of, width: int):
     values = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     runs = sweep_of({f"score_{n}": [n + value for value in values] for n in range(10)})
-    report = configurations_report(runs, Request())
+    report = configurations_report(runs, TableRequest())
     text = printed(replace(report, verdicts=(), notes=()), width, terminal=True)
     assert len(text.splitlines()) <= 10 + 6
     assert max(map(cell_len, text.splitlines())) <= width
@@ -139,7 +139,7 @@ def test_ten_rows_of_a_sweep_with_their_notes_fit_on_a_screen(frame):
             for s in range(3)
         )
     )
-    text = printed(configurations_report(runs, Request()), 80, terminal=True)
+    text = printed(configurations_report(runs, TableRequest()), 80, terminal=True)
     assert len(text.splitlines()) < 24
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from attnexp.tables.entries import Request
+from attnexp.tables.entries import TableRequest
 from attnexp.tables.formats import as_json
 from attnexp.tables.reports import configurations_report
 from attnexp.tables.screen import as_text
@@ -15,7 +15,7 @@ ONE = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
 
 
 def told(runs, **request):
-    return configurations_report(runs, Request(**request))
+    return configurations_report(runs, TableRequest(**request))
 
 
 def test_the_verdict_names_the_best_the_worse_and_the_undecided(sweep_of):

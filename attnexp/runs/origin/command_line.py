@@ -21,14 +21,14 @@ def own_words(config_dir: Path | str | None) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Request:
+class RunLine:
     """The command line of a run: its --config-dir, and the value of each override by `name=`."""
 
     config_dir: str | None
     overrides: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, run: Summary) -> "Request | None":
+    def of(cls, run: Summary) -> "RunLine | None":
         """Return the request for a run, or None if its summary does not hold it."""
         if run.overrides is None:
             return None
@@ -43,7 +43,7 @@ def command(runs: Iterable[Summary], seeds: Sequence[int]) -> str | None:
     That is one sweep if one can express it, else one for each of a few configurations. None if a
     summary does not hold its command line, and if no single sweep can express many configurations.
     """
-    requests = list(dict.fromkeys(map(Request.of, runs)))
+    requests = list(dict.fromkeys(map(RunLine.of, runs)))
     known = [request for request in requests if request is not None]
     if len(known) < len(requests):
         return None
@@ -69,7 +69,7 @@ def next_seeds(several: Sequence[set[int]], more: int) -> list[int]:
     return [*lacking, *range(top, top + more)][:more]
 
 
-def _one_line(requests: Sequence[Request], seeds: Sequence[int]) -> str | None:
+def _one_line(requests: Sequence[RunLine], seeds: Sequence[int]) -> str | None:
     """Return one command for the product of the overrides, or None if they are not a product."""
     several = [dict(each.overrides) for each in requests]
     if len({each.config_dir for each in requests}) != 1 or any(

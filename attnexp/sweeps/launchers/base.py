@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 from attnexp.config.job import Job
-from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.plan import PlannedJob
 
 JobOf = Callable[[PlannedJob], Job]
@@ -20,7 +20,7 @@ class Executor(ABC):
     @abstractmethod
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
-    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+    ) -> Iterator[tuple[PlannedJob, JobOutcome]]:
         """Run jobs, and yield each with its outcome as far as that is known.
 
         A job that another process runs is `Status.RUNNING`. `on_wait` is called again and again

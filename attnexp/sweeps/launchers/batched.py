@@ -8,7 +8,7 @@ from typing import Any
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.settings import leaves
-from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.launchers.base import JobOf
 from attnexp.sweeps.launchers.local import LocalExecutor
 from attnexp.sweeps.plan import PlannedJob
@@ -42,7 +42,7 @@ class BatchedExecutor(LocalExecutor):
 
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
-    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+    ) -> Iterator[tuple[PlannedJob, JobOutcome]]:
         for job, outcome in super().run(jobs, on_wait):
             if outcome.warning is not None and outcome.warning not in self._said:
                 self._said.add(outcome.warning)

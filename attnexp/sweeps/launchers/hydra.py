@@ -39,7 +39,7 @@ from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import leaves
 from attnexp.runs.summary import error_text
-from attnexp.sweeps.job_outcome import GRACE, Outcome, first_line
+from attnexp.sweeps.job_outcome import GRACE, JobOutcome, first_line
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.plan import Composer, PlannedJob, make_portable
 from attnexp.sweeps.pool import WorkerProcess
@@ -80,13 +80,13 @@ class HydraLauncherExecutor(Executor):
 
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
-    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+    ) -> Iterator[tuple[PlannedJob, JobOutcome]]:
         size = self._max_batch_size or len(jobs)
         for start in range(0, len(jobs), size):
             yield from self._run_batch(jobs[start : start + size])
             on_wait()
 
-    def _run_batch(self, jobs: Sequence[PlannedJob]) -> Iterator[tuple[PlannedJob, Outcome]]:
+    def _run_batch(self, jobs: Sequence[PlannedJob]) -> Iterator[tuple[PlannedJob, JobOutcome]]:
         self._marker.create()
         self._launched = list(jobs)
         for job, returned in zip(jobs, self._launch(jobs), strict=False):
@@ -207,7 +207,7 @@ class ActiveMarker:
             self.path.parent.rmdir()
 
 
-def run_launched(marker: Path, config: DictConfig) -> Outcome:
+def run_launched(marker: Path, config: DictConfig) -> JobOutcome:
     """Run the job of a configuration in a worker process and return its outcome.
 
     A launcher calls it in a process of its own. Without the sweep's marker the job is interrupted.
@@ -218,14 +218,14 @@ def run_launched(marker: Path, config: DictConfig) -> Outcome:
             raise KeyboardInterrupt
 
     if not marker.exists():
-        return Outcome(Status.NEW)
+        return JobOutcome(Status.NEW)
     register_resolvers()
     try:
         return _worker().run(decoded(config[JOB]), interrupt_if_inactive)
     except KeyboardInterrupt:
-        return Outcome(Status.INTERRUPTED)
+        return JobOutcome(Status.INTERRUPTED)
     except (Exception, SystemExit) as error:
-        return Outcome(Status.FAILED, error_text(error))
+        return JobOutcome(Status.FAILED, error_text(error))
 
 
 @cache

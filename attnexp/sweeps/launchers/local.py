@@ -12,7 +12,7 @@ from pathlib import Path
 from attnexp.config.job import Job
 from attnexp.core import console
 from attnexp.core.errors import RequestError
-from attnexp.sweeps.job_outcome import GRACE, Outcome
+from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.pool import WorkerProcess, ended_jobs
@@ -57,7 +57,7 @@ class LocalExecutor(Executor):
 
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
-    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+    ) -> Iterator[tuple[PlannedJob, JobOutcome]]:
         planned = {job.folder: job for job in jobs}
         gpus = len(_gpus_of(jobs))
         if self._limited_by_cores and 0 < gpus < self._max_workers:

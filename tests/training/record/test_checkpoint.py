@@ -20,7 +20,7 @@ from composed import composed, job_of, prepared
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.summary import Summary, read_summary
-from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.replicas import run_group
 from attnexp.training import execute
 from attnexp.training.base import TrainingDivergedError
@@ -285,7 +285,7 @@ def test_in_a_group_a_bad_checkpoint_costs_its_own_run_a_new_beginning(
 ):
     words = (*CASES["replicas"], "train.attention_every=1")
     jobs = {seed: job_of(composed(*words, f"seed={seed}"), tmp_path / str(seed)) for seed in (0, 1)}
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, JobOutcome] = {}
     with monkeypatch.context() as patch:
         Interrupting(patch, 4, signal.SIGTERM)
         run_group(jobs, outcomes.__setitem__)
