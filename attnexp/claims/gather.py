@@ -55,7 +55,7 @@ def evidence_of(
     found = [
         run
         for run in finished_runs(folder)
-        if not (run.summary.tuning and run.summary.tuning.trial)
+        if not (run.summary.tuning and run.summary.tuning.tuning_run)
     ]
     seeds = sorted({run.seed for run in found if run.seed >= claim.first_seed})
     keys: set[str] = set()

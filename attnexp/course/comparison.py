@@ -16,7 +16,7 @@ from attnexp.course.stated import PAIRED, reach_of, stated
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
-from attnexp.select.configurations import without_repeats, without_trials
+from attnexp.select.configurations import without_repeats, without_tuning_runs
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import number_of, with_numbers
 from attnexp.select.sample import Sample, sample_of, standings
@@ -41,7 +41,7 @@ def check_comparison(
     """
     metric, labels = comparison.metric, comparison.labels
     measured = [run for run in runs if run.finished and number_of(run, metric) is not None]
-    frame, _ = without_repeats(without_trials(make_frame(measured))[0])
+    frame, _ = without_repeats(without_tuning_runs(make_frame(measured))[0])
     fits = [fitting(frame, {**comparison.same, **side}) for side in comparison.sides]
     sides = [frame.only(rows) for rows in fits]
     asked = list(map(settings_text, comparison.sides))

@@ -8,7 +8,7 @@ from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Heads, s
 from attnexp.course.stated import PAIRED, reach_of, stated
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import CHANGE, on_test
-from attnexp.select.configurations import without_repeats, without_trials
+from attnexp.select.configurations import without_repeats, without_tuning_runs
 from attnexp.select.frame import make_frame
 from attnexp.stats.intervals import LEVEL, student_reach
 from attnexp.tables.grid import listed
@@ -23,7 +23,7 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     RequestError for files of a run that cannot be read.
     """
     measured = [run for run in runs if run.finished and asked.metric in run.metrics]
-    frame, _ = without_repeats(without_trials(make_frame(measured))[0])
+    frame, _ = without_repeats(without_tuning_runs(make_frame(measured))[0])
     chosen = frame.only(fitting(frame, asked.same))
     same = settings_text(asked.same)
     there = bool(len(chosen))

@@ -49,15 +49,15 @@ class Tuning(msgspec.Struct, frozen=True):
     """How settings of a run were chosen by a sweep that tunes each configuration.
 
     `values` are the values that each tuned setting was tried at, `metric` is the metric of the
-    choice, and `seeds` are the seeds of the runs that were tried. `trial` says that the run is
-    itself one of these, and not one of the runs that are compared. `by_split` says that the choice
-    was made for each compared seed by itself, on the training rows of its own split of a file.
+    choice, and `seeds` are the seeds of the runs that were tried. `tuning_run` says that the run
+    is itself one of these, and not one of the runs that are compared. `by_split` says that the
+    choice was made for each compared seed by itself, on the training rows of its own split.
     """
 
     values: dict[str, list[str]]
     metric: str
     seeds: list[int]
-    trial: bool
+    tuning_run: bool
     by_split: bool = False
 
     def __str__(self) -> str:

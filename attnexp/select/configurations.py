@@ -144,16 +144,16 @@ def without_repeats(frame: Frame) -> tuple[Frame, int]:
     return frame.only(np.array(sorted(newest.values()), dtype=int)), len(same) - len(newest)
 
 
-def without_trials(frame: Frame) -> tuple[Frame, int]:
+def without_tuning_runs(frame: Frame) -> tuple[Frame, int]:
     """Return the runs but those that were made to tune settings, and the number of these.
 
     They decided which settings are compared, so they are not results. If there is nothing else,
     they are kept.
     """
-    trials = frame.column("trial").astype(bool)
-    if trials.all() or not trials.any():
+    tuning = frame.column("tuning_run").astype(bool)
+    if tuning.all() or not tuning.any():
         return frame, 0
-    return frame.only(~trials), int(trials.sum())
+    return frame.only(~tuning), int(tuning.sum())
 
 
 def comparisons(runs: Sequence[Run]) -> list[Comparison]:
@@ -163,7 +163,7 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     order of their seeds.
     """
     frame = make_frame([run for run in runs if run.finished])
-    frame = sort_runs(without_repeats(without_trials(frame)[0])[0], by=None)
+    frame = sort_runs(without_repeats(without_tuning_runs(frame)[0])[0], by=None)
     data = frame.codes(filter(is_data, frame.differing))
     by_data: dict[int, dict[int, list[Run]]] = {}
     for run, one, other in zip(frame.runs, data, frame.codes(frame.differing), strict=True):

@@ -52,8 +52,8 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "ended": lambda run: run.ended,
     "error": lambda run: run.error,
     "diverged": lambda run: run.diverged,
-    "tuned": lambda run: str(run.tuning) if run.tuning and not run.tuning.trial else None,
-    "trial": lambda run: run.tuning.trial if run.tuning else False,
+    "tuned": lambda run: str(run.tuning) if run.tuning and not run.tuning.tuning_run else None,
+    "tuning_run": lambda run: run.tuning.tuning_run if run.tuning else False,
     "attnexp": lambda run: run.versions.get("attnexp"),
     "torch": lambda run: run.versions.get("torch"),
     "commit": lambda run: run.git.commit if run.git else None,
@@ -128,7 +128,7 @@ class Frame:
         if not self.tuned:
             return frozenset()
         ways = [run.summary.tuning for run in self.runs]
-        compared = [way for way in ways if way is None or not way.trial]
+        compared = [way for way in ways if way is None or not way.tuning_run]
         if not compared or not all(way is not None and way.by_split for way in compared):
             return frozenset()
         return frozenset(name for way in compared if way is not None for name in way.values)

@@ -45,7 +45,7 @@ def run_sweep(words: Sequence[str]) -> None:
 def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
     """Return the jobs that `attnexp -m WORDS` compares, with the state of their folders.
 
-    Of a sweep that tunes these are the ones at the values that its finished trials choose. Raises
+    Of a sweep that tunes these are the ones at the values that its tuning runs choose. Raises
     RequestError for words that make no sweep, and RunFailedError if no value could be chosen.
     """
     line = CommandLine.read(["-m", *words])
@@ -58,7 +58,7 @@ def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
                 return list(make_plan(composer, composer.axes(given), rerun=False).jobs)
             seeds = ",".join(map(str, sweeper.seeds))
             jobs = TunedJobs(composer, given, sweeper.tune, seeds, sweeper.metric)
-            return list(jobs.compared(jobs.choose(jobs.trials())).jobs)
+            return list(jobs.compared(jobs.choose(jobs.tried())).jobs)
     except ComposeErrors as error:
         raise line.request_error(error) from error
 

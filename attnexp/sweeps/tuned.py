@@ -42,7 +42,7 @@ Choice = tuple[Override, ...]
 Case = tuple[Choice, Override | None]
 """A configuration, and the compared seed on whose split of a file it is tuned; None for all."""
 
-Trials = Mapping[Choice, Sequence[PlannedJob]]
+Tried = Mapping[Choice, Sequence[PlannedJob]]
 """The jobs that tune a configuration, by the tuned values: one for each seed."""
 
 OWN_DATA = Override(f"{DATA_SEED}=null", (None,))
@@ -66,21 +66,21 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
 
     With `dry_run` only the plan is shown. Raises RunFailedError if a job failed.
     """
-    composer, trials = jobs.composer, jobs.trials()
-    tried = [job for own in trials.values() for at_choice in own.values() for job in at_choice]
-    plan = plan_of(tried, composer.rerun)
+    composer, tried = jobs.composer, jobs.tried()
+    tuning_runs = [job for own in tried.values() for at_choice in own.values() for job in at_choice]
+    plan = plan_of(tuning_runs, composer.rerun)
     show_notes(plan)
     warn_of_code(plan)
     count = len(jobs.configurations)
     named = f"{count} configuration{'s' if count > 1 else ''}"
-    console.say(f"tuning {' and '.join(jobs.names)}: {len(tried)} runs for {named}")
+    console.say(f"tuning {' and '.join(jobs.names)}: {len(tuning_runs)} runs for {named}")
     if dry_run:
         show_plan(plan)
         if plan.to_do:
             compared = len(jobs.compared_seeds)
             console.say(f"then {named}, each at its best values, with {compared} seeds")
         else:
-            show_plan(jobs.compared(jobs.choose(trials)))
+            show_plan(jobs.compared(jobs.choose(tried)))
         return
     require_places(plan)
     executor = choose_executor(composer, partial(composer.job, jobs.axes), max_batch_size)
@@ -89,14 +89,14 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
             run_plan(composer, plan, executor, fail_fast=False)
         except RunFailedError:
             ended = (Status.FINISHED, Status.FAILED)
-            if any(job.refreshed().found.status not in ended for job in tried):
+            if any(job.refreshed().found.status not in ended for job in tuning_runs):
                 raise
-        chosen = jobs.choose(trials)
+        chosen = jobs.choose(tried)
         jobs.show(chosen)
-        _record(tried, jobs.tuning(chosen, trial=True))
+        _record(tuning_runs, jobs.tuning(chosen, tuning_run=True))
         plan = jobs.compared(chosen)
         show_notes(plan)
-        mark = partial(_record, plan.jobs, jobs.tuning(chosen, trial=False))
+        mark = partial(_record, plan.jobs, jobs.tuning(chosen, tuning_run=False))
         run_compared(composer, plan, executor, mark)
     finally:
         executor.stop()
@@ -105,8 +105,8 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
 class TunedJobs:
     """The jobs of a sweep that tunes its configurations, those of the arguments.
 
-    `tune` are the tuned settings as `name=values`, `seeds` the values of the trials' seeds. If
-    `metric` is None, it is the task's metric for selection, which does not use the test set.
+    `tune` are the tuned settings as `name=values`, `seeds` those of the tuning runs. If `metric`
+    is None, it is the task's metric for selection, which does not use the test set.
 
     Raises RequestError if there is nothing to tune, or if a seed would both tune and be compared.
     """
@@ -126,9 +126,9 @@ class TunedJobs:
         overrides = {name: expand(each) for name, each in parsed.items()}
         seed = composer.config.seed
         self.compared_seeds = overrides.pop(SEED, (Override(f"{SEED}={seed}", (seed,)),))
-        self.trial_seeds = expand(composer.parse([f"{SEED}={seeds}"])[SEED])
+        self.tuning_seeds = expand(composer.parse([f"{SEED}={seeds}"])[SEED])
         shared = {each.text for each in self.compared_seeds}.intersection(
-            each.text for each in self.trial_seeds
+            each.text for each in self.tuning_seeds
         )
         if shared:
             raise RequestError(
@@ -141,8 +141,8 @@ class TunedJobs:
                 "there is nothing to tune: give a setting several values, as in "
                 "'hydra.sweeper.tune=[\"optim.lr=0.001,0.01\"]', or choose hydra/sweeper=attnexp"
             )
-        both = (*self.compared_seeds, *self.trial_seeds)
-        # Where data_seed is not given, trials may take that of a compared seed.
+        both = (*self.compared_seeds, *self.tuning_seeds)
+        # Where data_seed is not given, tuning runs may take that of a compared seed.
         splits = (OWN_DATA, *(_data_of(seed) for seed in self.compared_seeds))
         self.axes = composer.axes_of({DATA_SEED: splits, **overrides, SEED: both})
         apart = (*self.names, SEED, *(() if DATA_SEED in overrides else (DATA_SEED,)))
@@ -151,17 +151,17 @@ class TunedJobs:
         self._choices = list(itertools.product(*(axis.overrides for axis in self._tuned)))
         self.configurations = list(itertools.product(*(axis.overrides for axis in self._fixed)))
 
-    def trials(self) -> dict[Case, Trials]:
+    def tried(self) -> dict[Case, Tried]:
         """Return the jobs that tune, by configuration, and by seed if seeds split a file."""
-        found: dict[Case, Trials] = {}
+        found: dict[Case, Tried] = {}
         for each in self.configurations:
-            (first, *_) = self._jobs(each, self._choices[0], self.trial_seeds[:1])
+            (first, *_) = self._jobs(each, self._choices[0], self.tuning_seeds[:1])
             seeds_split = first.settings[DATA_SEED] is None and _is_of_file(first.settings)
             splits = self.compared_seeds if seeds_split else (None,)
             for split in splits:
                 data = OWN_DATA if split is None else _data_of(split)
                 found[each, split] = {
-                    choice: list(self._jobs(each, choice, self.trial_seeds, data))
+                    choice: list(self._jobs(each, choice, self.tuning_seeds, data))
                     for choice in self._choices
                 }
         return found
@@ -177,13 +177,13 @@ class TunedJobs:
         ]
         return plan_of(jobs, self.composer.rerun)
 
-    def choose(self, trials: Mapping[Case, Trials]) -> dict[Case, Tuned]:
+    def choose(self, tried: Mapping[Case, Tried]) -> dict[Case, Tuned]:
         """Return the result of tuning for every configuration.
 
         Of equally good choices the first counts. Raises RunFailedError if no choice of a
         configuration could be measured.
         """
-        return {each: self._choose(self._label(each[0]), own) for each, own in trials.items()}
+        return {each: self._choose(self._label(each[0]), own) for each, own in tried.items()}
 
     def show(self, chosen: Mapping[Case, Tuned]) -> None:
         """Show the choice of every configuration, and warn of those at the end of their values."""
@@ -216,18 +216,18 @@ class TunedJobs:
         for sentence in dict.fromkeys(beyond):
             console.warn(sentence)
 
-    def tuning(self, chosen: Mapping[Case, Tuned], trial: bool) -> Tuning:
+    def tuning(self, chosen: Mapping[Case, Tuned], tuning_run: bool) -> Tuning:
         """Return the record of how the settings were chosen."""
         metric = next(iter(chosen.values())).metric
         values = {axis.name: [_value(each) for each in axis.overrides] for axis in self._tuned}
         by_split = any(split is not None for _, split in chosen)
-        seeds = [int(_value(seed)) for seed in self.trial_seeds]
-        return Tuning(values, metric, seeds, trial, by_split)
+        seeds = [int(_value(seed)) for seed in self.tuning_seeds]
+        return Tuning(values, metric, seeds, tuning_run, by_split)
 
-    def _choose(self, label: str, trials: Trials) -> Tuned:
+    def _choose(self, label: str, tried: Tried) -> Tuned:
         means: dict[Choice, float | None] = {}
         metric, better, error = self._metric, "lower", ""
-        for choice, jobs in trials.items():
+        for choice, jobs in tried.items():
             try:
                 metric = metric or selection_of(jobs[0])
                 means[choice] = mean_of(jobs, metric)
@@ -278,7 +278,7 @@ def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:
         found = job.refreshed().found
         if found.status is not Status.FINISHED or found.summary is None:
             continue
-        if tuning.trial and found.summary.tuning and not found.summary.tuning.trial:
+        if tuning.tuning_run and found.summary.tuning and not found.summary.tuning.tuning_run:
             continue
         try:
             with lock.hold(job.folder, on_busy=lambda _: None):

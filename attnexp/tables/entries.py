@@ -17,7 +17,7 @@ from attnexp.select.configurations import (
     is_data,
     label,
     without_repeats,
-    without_trials,
+    without_tuning_runs,
 )
 from attnexp.select.frame import FACTS, Frame, varying
 from attnexp.select.order import UNRANKED, natural, ranking
@@ -144,8 +144,8 @@ class TableEntry:
 class ResultsTable:
     """Runs compared by the same metric and, unless divided by hand, on the same data.
 
-    `frame` has the runs that count: neither the `trials` that were made to tune settings nor the
-    `repeats` of which there is a newer run of the same settings and seed. `entries` has a tuple per
+    `frame` has the runs that count: neither the `tuning_runs` nor the `repeats` of
+    which there is a newer run of the same settings and seed. `entries` has a tuple per
     row with an entry per metric, and `panels` the first of these in portions that are compared with
     each other, those of one row last; `metrics` are those that some run has measured, if any.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
@@ -163,7 +163,7 @@ class ResultsTable:
     entries: list[tuple[TableEntry, ...]]
     shown: list[tuple[TableEntry, ...]]
     panels: list[list[TableEntry]]
-    trials: int
+    tuning_runs: int
     repeats: int
     unit: SampleUnit = SEEDS
     reference: str | None = None
@@ -262,7 +262,7 @@ def divide(frame: Frame, request: TableRequest) -> list[ResultsTable]:
 def _table(
     frame: Frame, data: str | None, wanted: Iterable[str | None], request: TableRequest
 ) -> ResultsTable:
-    frame, trials = without_trials(frame)
+    frame, tuning_runs = without_tuning_runs(frame)
     differing = varying(frame)
     model = ["model"] if "model" in frame.choices else []
     unit = SEEDS
@@ -298,7 +298,7 @@ def _table(
         entries,
         shown,
         firsts,
-        trials,
+        tuning_runs,
         repeats,
         unit,
         request.reference,

@@ -155,8 +155,8 @@ def _tuning(table: ResultsTable) -> Iterable[str]:
             f"no row was tuned ({RATE}={setting_text(table.same[RATE])} in all): "
             "hydra/sweeper=tuned tunes each"
         )
-    if table.trials:
-        yield f"means leave out {count_text(table.trials, 'run')} made to tune settings"
+    if table.tuning_runs:
+        yield f"means leave out {count_text(table.tuning_runs, 'run')} made to tune settings"
 
 
 def _trained(runs: Frame) -> bool:

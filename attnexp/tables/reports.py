@@ -66,10 +66,10 @@ def runs_report(
         if name not in ALWAYS and not depends_only_on(frame, name, data)
     ]
     status = ["status"] if (frame.column("status") != Status.FINISHED).any() else []
-    trial = ["trial"] if frame.column("trial").any() else []
+    tuning = ["tuning_run"] if frame.column("tuning_run").any() else []
     named = ["name"] if any(run.summary.name for run in frame.runs) else []
     always = [name for name in ALWAYS if name in frame.columns]
-    shown = [*always, *named, *differing, *status, *trial]
+    shown = [*always, *named, *differing, *status, *tuning]
     names = short_names(shown)
     primary = [name for name in dict.fromkeys(frame.column("primary")) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))

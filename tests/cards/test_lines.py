@@ -41,7 +41,7 @@ def test_a_row_runs_at_the_seeds_from_1_and_is_tuned_at_another():
     ]
 
 
-TUNED = make_summary(tuning=Tuning(values={}, metric="loss", seeds=[1000], trial=False))
+TUNED = make_summary(tuning=Tuning(values={}, metric="loss", seeds=[1000], tuning_run=False))
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,9 @@ def test_a_seed_escapes_at_the_first_step_at_or_below_the_bound(stored):
 
 
 def test_the_tuned_values_are_those_that_runs_have_of_what_was_tried(stored):
-    tried = Tuning(values={"optim.lr": ["0.1", "0.01"]}, metric="loss", seeds=[1000], trial=False)
+    tried = Tuning(
+        values={"optim.lr": ["0.1", "0.01"]}, metric="loss", seeds=[1000], tuning_run=False
+    )
     settings = {"optim": {"lr": 0.01, "betas": 2}}
     runs = [stored(1, settings=settings), stored(2, settings=settings, tuning=tried)]
     tuned = [row_result(task(), ROW, each, 2)[0].tuned for each in (runs, runs[::-1], runs[:1])]

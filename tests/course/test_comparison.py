@@ -144,7 +144,7 @@ def test_another_setting_that_differs_is_named(write, verdict):
 def test_a_setting_that_was_tuned_for_each_side_may_differ(write, verdict):
     rates = {"optim.lr": ["0.01", "0.1"]}
     for model, errors, rate in (("gaussian", FIRST, 0.1), ("dot", SECOND, 0.01)):
-        tuning = Tuning(values=rates, seeds=[8, 9], metric="loo_mse", trial=False)
+        tuning = Tuning(values=rates, seeds=[8, 9], metric="loo_mse", tuning_run=False)
         write(model, errors, settings={"optim.lr": rate}, tuning=tuning)
     assert verdict(**right_answer()) == {}
 

@@ -15,8 +15,8 @@ COMPARED = (*TUNED, WIDTHS, "model=gaussian,epanechnikov", "data.noise=0.1,0.5",
 RATES = "hydra.sweeper.tune=['optim.lr=0.001,0.1']"
 
 
-def runs_of(home, trial):
-    return [one for one in summaries(home) if one["tuning"]["trial"] is trial]
+def runs_of(home, tuning_run):
+    return [one for one in summaries(home) if one["tuning"]["tuning_run"] is tuning_run]
 
 
 def kind(one):
@@ -51,29 +51,29 @@ def there(swept, in_process, monkeypatch):
 
 
 def test_the_best_value_on_validation_data_is_compared_at_other_seeds(swept):
-    trials, compared = runs_of(swept, True), runs_of(swept, False)
+    tuning, compared = runs_of(swept, True), runs_of(swept, False)
     assert len(compared) == 8
     for one in compared:
-        own = [other for other in trials if kind(other) == kind(one)]
+        own = [other for other in tuning if kind(other) == kind(one)]
         best = min(own, key=lambda other: other["metrics"]["loo_mse"])
         assert one["config"]["model"]["width"] == best["config"]["model"]["width"]
     assert {one["config"]["seed"] for one in compared} == {0, 1}
 
 
 def test_all_configurations_have_the_same_budget(swept):
-    trials = runs_of(swept, True)
-    assert len(trials) == 12
-    for one in trials:
-        own = [other["config"]["model"]["width"] for other in trials if kind(other) == kind(one)]
+    tuning = runs_of(swept, True)
+    assert len(tuning) == 12
+    for one in tuning:
+        own = [other["config"]["model"]["width"] for other in tuning if kind(other) == kind(one)]
         assert sorted(own) == [0.1, 3, 50]
-    assert {one["config"]["seed"] for one in trials} == {1000}
+    assert {one["config"]["seed"] for one in tuning} == {1000}
 
 
 def test_a_run_says_how_its_settings_were_chosen(swept):
     record = {"values": {"model.width": ["0.1", "3", "50"]}, "metric": "loo_mse", "seeds": [1000]}
-    for trial in (True, False):
-        for one in runs_of(swept, trial):
-            assert one["tuning"] == record | {"trial": trial, "by_split": False}
+    for tuning_run in (True, False):
+        for one in runs_of(swept, tuning_run):
+            assert one["tuning"] == record | {"tuning_run": tuning_run, "by_split": False}
 
 
 def test_the_same_command_runs_nothing_again(there, swept):
@@ -98,7 +98,7 @@ def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(the
     there(*TUNED, "hydra.sweeper.tune=['model.width=3,4']", "model=gaussian", "data.noise=0.1",
           "hydra.sweeper.seeds=[1]", "seed=2")  # fmt: skip
     seeds = {one["config"]["seed"] for one in runs_of(swept, False)}
-    assert seeds == {0, 1, 2}, "a run that one sweep compared is no trial for another"
+    assert seeds == {0, 1, 2}, "a run that one sweep compared is no tuning run of another"
 
 
 @pytest.mark.parametrize(
@@ -121,21 +121,21 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
 def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succeeds, tmp_path):
     words = (*TUNED, RATES, "model=additive", "data=nile", "seed=range(3)", "figures=false")
     answer = succeeds(*words)
-    trials, compared = runs_of(tmp_path, True), runs_of(tmp_path, False)
-    # two rates and one seed of trials in each of three splits
-    assert sorted(one["config"]["data_seed"] for one in trials) == [0, 0, 1, 1, 2, 2]
+    tuning, compared = runs_of(tmp_path, True), runs_of(tmp_path, False)
+    # two rates and one seed in each of three splits
+    assert sorted(one["config"]["data_seed"] for one in tuning) == [0, 0, 1, 1, 2, 2]
     assert sorted(one["config"]["seed"] for one in compared) == [0, 1, 2]
     for one in compared:
-        own = [t for t in trials if t["config"]["data_seed"] == one["config"]["seed"]]
+        own = [t for t in tuning if t["config"]["data_seed"] == one["config"]["seed"]]
         best = min(own, key=lambda t: t["metrics"]["loo_mse"])
         assert one["config"]["optim"]["lr"] == best["config"]["optim"]["lr"]
         assert one["config"]["data_seed"] is None
-    # the trials of a split trained on its rows: the mean of the targets is that of the split
+    # the tuning of a split trained on its rows: the mean of the targets is that of the split
     for one in compared:
-        for trial in trials:
-            same = trial["config"]["data_seed"] == one["config"]["seed"]
-            own, other = (each["metrics"]["baseline_mse"] for each in (one, trial))
-            assert (own == other) == same
+        for other in tuning:
+            same = other["config"]["data_seed"] == one["config"]["seed"]
+            own, its = (each["metrics"]["baseline_mse"] for each in (one, other))
+            assert (own == its) == same
     assert "nile: 1 configuration, 3 runs" in answer.stdout
     assert "by loo_mse within the training rows of each split at seed 1000" in (
         " ".join(answer.stdout.split())

@@ -41,7 +41,7 @@ def report() -> Report:
     ]
     means, deviations = (0.1285, 0.3155, None, 1e-9), (0.00245, NAN, None, INF)
     records: list[dict[str, object]] = [
-        {"model": name, "n": 2, "mean": mean, "sd": sd, "trial": False}
+        {"model": name, "n": 2, "mean": mean, "sd": sd, "tuning_run": False}
         for name, mean, sd in zip((*HOSTILE, "=1+1"), means, deviations, strict=True)
     ]
     lines = [Line(cells, [record]) for cells, record in zip(rows, records, strict=True)]
