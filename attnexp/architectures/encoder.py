@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.recurrence.cells import Cell, cell_named
+from attnexp.architectures.recurrence.native.library import Recurrent
 from attnexp.architectures.recurrence.scan import Scan
 from attnexp.attention.dropout import Dropout
 from attnexp.scores.base import require_positive
@@ -48,7 +49,7 @@ class EmbeddedRows(NamedTuple):
         return F.embedding(self.ids, self.table)
 
 
-class OneWay(nn.Module):
+class OneWay(Recurrent):
     """Reads sequences from left to right."""
 
     def __init__(self, cell: type[Cell], input_dim: int, hidden_dim: int) -> None:
@@ -61,13 +62,14 @@ class OneWay(nn.Module):
         """Return the output at each position, and the state at each sequence's true end."""
         cell = self.cell
         x, W_h = inputs.through(cell.W_x).vectors(), cell.W_h
-        states, _ = Scan.apply(type(cell), x, W_h.weight.type_as(x), W_h.bias.type_as(x))
+        parameters = (W_h.weight.type_as(x), W_h.bias.type_as(x))
+        states, _ = Scan.apply(type(cell), self.library, x, *parameters)
         last = lengths[None, :, None].expand(1, -1, states.shape[-1])
         outputs = cell.output(states[1:]).movedim(0, 1).contiguous()
         return outputs, states.gather(0, last).squeeze(0)
 
 
-class BothWays(nn.Module):
+class BothWays(Recurrent):
     """Reads sequences in both directions and merges the results.
 
     The output at a position is W [left-to-right; right-to-left] + b, and the final state is
@@ -97,7 +99,7 @@ class BothWays(nn.Module):
         x = EmbeddedRows(torch.cat([right.table, left.table]), ids).vectors()
         W_h = torch.stack([cell.W_h.weight for cell in cells]).type_as(x)
         b_h = torch.stack([cell.W_h.bias for cell in cells]).type_as(x)
-        states, _ = Scan.apply(type(cells[0]), x, W_h, b_h)
+        states, _ = Scan.apply(type(cells[0]), self.library, x, W_h, b_h)
         outputs, final = in_place(states, mirrored, lengths)
         outputs = self.merge_outputs(cells[0].output(outputs).flatten(-2))
         finals = self.merge_finals(final.flatten(-2)).tanh()

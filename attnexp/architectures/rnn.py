@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from attnexp.architectures.encoder import EmbeddedRows, Encoder
 from attnexp.architectures.recurrence.cells import Cell, cell_named
 from attnexp.architectures.recurrence.derivative import WrittenOut, derivative_of
+from attnexp.architectures.recurrence.native.library import Recurrent
 from attnexp.architectures.recurrence.unrolled import Unrolled
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Attention, Memory
@@ -29,7 +30,7 @@ class RnnState(NamedTuple):
     hidden: tuple[Float[Tensor, "batch state_dim"], ...]
 
 
-class Rnn(Seq2Seq[RnnState]):
+class Rnn(Recurrent, Seq2Seq[RnnState]):
     """Bahdanau's encoder-decoder, with any score in place of the additive one.
 
     Bahdanau, Cho and Bengio (2015), section 3 and appendix A. The encoder's top layer gives one
@@ -173,6 +174,7 @@ class Rnn(Seq2Seq[RnnState]):
         states, contexts, *_ = Unrolled.apply(
             type(self.bottom),
             written.derivative,
+            self.library,
             memory.mask,
             x,
             *(tensor.type_as(x) for tensor in (start, memory.keys, memory.values, *weights)),

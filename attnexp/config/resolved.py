@@ -50,6 +50,7 @@ class Settings:
     fail_fast: bool
     output_dir: str
     data_seed: int | None = None  # runs of earlier versions have none
+    native: bool | Literal["auto"] = False  # nor this
 
 
 def register_resolvers() -> None:

@@ -18,7 +18,7 @@ from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import run_key
 from attnexp.runs.place import Place
-from attnexp.runs.summary import Summary, error_text, require_computed
+from attnexp.runs.summary import NATIVE, Summary, error_text, require_computed
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.stored_tensors import read_parameters
@@ -98,7 +98,8 @@ def rebuild(
             _check_variables(variables, {**checked, **REPEATED}, summary)
         runtime = {"choices": summary.choices, "config_sources": []}
         hydra = {"runtime": runtime, "overrides": {"task": []}}
-        config = OmegaConf.create({**checked, **instead, HYDRA: hydra})
+        native = "auto" if NATIVE in summary.versions else False
+        config = OmegaConf.create({**checked, **instead, "native": native, HYDRA: hydra})
         settings = resolved(config)
         return make(Job(config, settings, Place(folder, run_key(settings, code), code)))
     except RequestError:

@@ -14,6 +14,7 @@ NEUTRAL = frozenset(
     {
         "device",
         "graphs",
+        "native",
         "figures",
         "rerun",
         "checkpoint_every",

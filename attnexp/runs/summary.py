@@ -45,6 +45,10 @@ DIVERGED = "TrainingDivergedError: "
 """The beginning of the error of a run whose numbers became infinite or NaN; see `error_text`."""
 
 
+NATIVE = "native"
+"""The name in `versions` of the compiler of the recurrences, for a run that has called it."""
+
+
 class Tuning(msgspec.Struct, frozen=True):
     """How settings of a run were chosen by a sweep that tunes each configuration.
 

@@ -22,7 +22,8 @@ class PreparedRun:
 
     `config` is the configuration with every value, `opening` the summary that is written when the
     run begins, without secrets and values from the environment. `untrained` makes models of the
-    same shape with other first parameters, one at a time.
+    same shape with other first parameters, one at a time. `native` is the compiler of the steps
+    that the model's recurrences call, None if PyTorch computes them.
     """
 
     config: Mapping[str, Any]
@@ -39,6 +40,7 @@ class PreparedRun:
     tracker: Tracker
     order: torch.Generator
     untrained: Iterable[Architecture]
+    native: str | None = None
 
     @property
     def chosen(self) -> Mapping[str, str]:

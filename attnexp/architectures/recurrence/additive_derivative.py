@@ -58,6 +58,13 @@ class AdditiveDerivative(Derivative):
         torch.mul(batched_product(gradient, slope).squeeze(-2), self.minus_u, out=of_query)
         self.of_scores.append(row)
 
+    def compiled(self) -> tuple[Tensor, ...]:
+        return self.decay, self.u, self.minus_sum
+
+    def compiled_gradients(self) -> tuple[Tensor, ...]:
+        self.of_scores.append(torch.zeros_like(self.minus_sum))
+        return self.of_keys, self.of_u, self.of_scores[0]
+
     def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
         of_sum = torch.stack(self.of_scores).sum(dim=(0, -1)).unsqueeze(-1)
         return self.u.unsqueeze(-2) * self.of_keys, -2 * of_W, 2 * self.of_u - of_sum

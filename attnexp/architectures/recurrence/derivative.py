@@ -50,6 +50,14 @@ class Derivative(ABC):
     ) -> None:
         """Write the gradient of the projected query, from that of its scores."""
 
+    def compiled(self) -> tuple[Tensor, ...] | None:
+        """Return what the compiled steps take in place of `compare`; None without such steps."""
+        return None
+
+    def compiled_gradients(self) -> tuple[Tensor, ...]:
+        """Return what the compiled steps add their gradients to, in place of `pull_back`."""
+        raise NotImplementedError
+
     @abstractmethod
     def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
         """Return the gradients of the keys and of each parameter, after all steps."""

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.architectures.recurrence.cells import BLOCKS, Cell
+from attnexp.architectures.recurrence.native.library import Library
 
 Forward = TypeVar("Forward", bound=Callable[..., Any])
 
@@ -33,13 +34,15 @@ class Scan(torch.autograd.Function):
     no gradient.
 
     Copies of a cell have more axes in front, in x as in the weights. `torch.func.vmap` adds one
-    such axis, and one program computes all copies.
+    such axis, and one program computes all copies. With a `library` it computes the steps, but for
+    copies that `vmap` adds.
     """
 
     @staticmethod
     @with_signature
     def forward(
         cell: type[Cell],
+        library: Library | None,
         x: Float[Tensor, "*copies batch length gates"],
         W_h: Float[Tensor, "*copies gates hidden_dim"],
         b_h: Float[Tensor, "*copies gates"],
@@ -52,6 +55,10 @@ class Scan(torch.autograd.Function):
             kept = x.new_empty(length, *leading, cell.kept * size)
             cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
             W = cell.turned(W_h).mT
+            if library is not None and library.takes(cell, x):
+                sizes = (length, x[..., 0, 0, 0].numel(), x.shape[-3], size)
+                library.call("scan", cell, sizes, W.contiguous(), kept, states)
+                return states, kept
             of_h = kept[..., : cell.gates * size].unbind()
             rows = cell.rows(kept, states)
             for h_t, last, row in zip(of_h, cell.output(states[:-1]), rows, strict=True):
@@ -61,20 +68,20 @@ class Scan(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.cell = inputs[0]
+        ctx.cell, ctx.library = inputs[:2]
         ctx.mark_non_differentiable(output[1])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(inputs[2], *output)
+        ctx.save_for_backward(inputs[3], *output)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, *_: None) -> tuple[Tensor | None, ...]:
-        return None, *ScanGradient.apply(ctx.cell, gradient, *ctx.saved_tensors)
+        return None, None, *ScanGradient.apply(ctx.cell, ctx.library, gradient, *ctx.saved_tensors)
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], cell: type[Cell], *tensors: Tensor
+        info: Any, in_dims: tuple[int | None, ...], cell: type[Cell], _: Any, *tensors: Tensor
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        return Scan.apply(cell, *copies_at((0, 0, 0), info, in_dims[1:], tensors)), (1, 1)
+        return Scan.apply(cell, None, *copies_at((0, 0, 0), info, in_dims[2:], tensors)), (1, 1)
 
 
 class ScanGradient(torch.autograd.Function):
@@ -84,6 +91,7 @@ class ScanGradient(torch.autograd.Function):
     @with_signature
     def forward(
         cell: type[Cell],
+        library: Library | None,
         gradient: Float[Tensor, "states *copies batch state_dim"],
         W_h: Float[Tensor, "*copies gates hidden_dim"],
         states: Float[Tensor, "states *copies batch state_dim"],
@@ -92,16 +100,20 @@ class ScanGradient(torch.autograd.Function):
         size = W_h.shape[-1]
         gates = kept.new_empty(*kept.shape[:-1], BLOCKS * size)
         blocks, of_h = gates.unflatten(-1, (BLOCKS, -1)), gates[..., : cell.gates * size]
-        slopes = cell.slopes(kept, states, blocks)
         own = gradient.clone(memory_format=torch.contiguous_format)
         W = cell.turned(W_h)
-        rows = zip(own[:-1], of_h, blocks, *slopes, strict=True)
-        of_state = own[-1]
-        for own_t, h_t, gates_t, *slope in reversed(list(rows)):
-            cell.pull_gates(of_state, gates_t, *slope)
-            cell.pull_state(of_state, own_t, *slope)
-            add_product(cell.output(own_t), h_t, W)
-            of_state = own_t
+        if library is not None and library.takes(cell, kept):
+            sizes = (len(kept), kept[0, ..., 0, 0].numel(), kept.shape[-2], size)
+            library.call("scan_gradient", cell, sizes, W.contiguous(), kept, states, own, gates)
+        else:
+            slopes = cell.slopes(kept, states, blocks)
+            rows = zip(own[:-1], of_h, blocks, *slopes, strict=True)
+            of_state = own[-1]
+            for own_t, h_t, gates_t, *slope in reversed(list(rows)):
+                cell.pull_gates(of_state, gates_t, *slope)
+                cell.pull_state(of_state, own_t, *slope)
+                add_product(cell.output(own_t), h_t, W)
+                of_state = own_t
         products = joined(of_h)
         of_W = products.mT @ joined(cell.output(states[:-1]))
         of_b = products.sum(dim=-2).unsqueeze(-1)
@@ -117,10 +129,10 @@ class ScanGradient(torch.autograd.Function):
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], cell: type[Cell], *tensors: Tensor
+        info: Any, in_dims: tuple[int | None, ...], cell: type[Cell], _: Any, *tensors: Tensor
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        copies = copies_at((1, 0, 1, 1), info, in_dims[1:], tensors)
-        return ScanGradient.apply(cell, *copies), (0, 0, 0)
+        copies = copies_at((1, 0, 1, 1), info, in_dims[2:], tensors)
+        return ScanGradient.apply(cell, None, *copies), (0, 0, 0)
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:

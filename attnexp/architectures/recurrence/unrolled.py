@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attnexp.architectures.recurrence.cells import BLOCKS, Cell
 from attnexp.architectures.recurrence.derivative import Derivative
+from attnexp.architectures.recurrence.native.library import Library
 from attnexp.architectures.recurrence.scan import (
     add_product,
     copies_at,
@@ -41,6 +42,7 @@ class Unrolled(torch.autograd.Function):
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
+        library: Library | None,
         mask: Bool[Tensor, "*copies_batch_1 keys"] | None,
         x: Float[Tensor, "*copies batch length gates"],
         start: Float[Tensor, "*copies batch state_dim"],
@@ -63,9 +65,18 @@ class Unrolled(torch.autograd.Function):
             cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
             contexts = x.new_empty(length, *leading, 1, values.shape[-1])
             inner = score.buffer(length)
+            W = torch.cat([score.W, cell.turned(W_h)], dim=-2).mT
+            if library is not None and (taken := _taken(library, cell, score, x)):
+                maps = x.new_empty(length, *leading, 1, keys.shape[-2])
+                sizes = (length, len(x), size, projected, *values.shape[-2:])
+                given = (each.contiguous() for each in (W, W_c, *taken, values))
+                seen = None if mask is None else mask.contiguous()
+                library.call(
+                    "unrolled", cell, sizes, *given, seen, made, states, contexts, inner, maps
+                )
+                return states, contexts.squeeze(-2), maps, inner, kept
             weights: list[Tensor] = []
             weigh = softmax_of_finite(mask)
-            W = torch.cat([score.W, cell.turned(W_h)], dim=-2).mT
             by_last = made[..., : projected + cell.gates * size]
             last = cell.output(states[:-1])
             of_time = (last, by_last, queries, inner, contexts, cell.of_x(kept, size))
@@ -81,28 +92,28 @@ class Unrolled(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.cell, ctx.derivative = inputs[:2]
-        keys, values, W_c, W_h = inputs[5:9]
+        ctx.cell, ctx.derivative, ctx.library = inputs[:3]
+        keys, values, W_c, W_h = inputs[6:10]
         ctx.mark_non_differentiable(*output[2:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*output, keys, values, W_c, W_h, *inputs[10:])
+        ctx.save_for_backward(*output, keys, values, W_c, W_h, *inputs[11:])
 
     @staticmethod
     def backward(
         ctx: Any, of_states: Tensor, of_contexts: Tensor, *_: None
     ) -> tuple[Tensor | None, ...]:
         gradients = UnrolledGradient.apply(
-            ctx.cell, ctx.derivative, of_states, of_contexts, *ctx.saved_tensors
+            ctx.cell, ctx.derivative, ctx.library, of_states, of_contexts, *ctx.saved_tensors
         )
-        return None, None, None, *gradients
+        return None, None, None, None, *gradients
 
     @staticmethod
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *arguments: Any
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        tensors = arguments[2:]
-        copies = copies_at([0] * len(tensors), info, in_dims[2:], tensors)
-        outputs = Unrolled.apply(*arguments[:2], *copies)
+        tensors = arguments[3:]
+        copies = copies_at([0] * len(tensors), info, in_dims[3:], tensors)
+        outputs = Unrolled.apply(*arguments[:2], None, *copies)
         return outputs, tuple(1 for _ in outputs)
 
 
@@ -114,6 +125,7 @@ class UnrolledGradient(torch.autograd.Function):
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
+        library: Library | None,
         of_states: Float[Tensor, "states *copies batch state_dim"],
         of_contexts: Float[Tensor, "length *copies batch value_dim"],
         states: Float[Tensor, "states *copies batch state_dim"],
@@ -130,32 +142,39 @@ class UnrolledGradient(torch.autograd.Function):
         size, projected = W_h.shape[-1], keys.shape[-1]
         made = kept.new_empty(*kept.shape[:-1], projected + BLOCKS * size)
         queries, gates = made[..., :projected], made[..., projected:]
-        blocks = gates.unflatten(-1, (BLOCKS, -1))
-        slopes = cell.slopes(kept, states, blocks)
         score = derivative(keys, *parameters)
         own = of_states.clone(memory_format=torch.contiguous_format)
         given = of_contexts.clone(memory_format=torch.contiguous_format)
         by_last, of_x = made[..., : projected + cell.gates * size], cell.of_x(gates, size)
         W, back, W_x = torch.cat([score.W, cell.turned(W_h)], dim=-2), values.mT, W_c.mT
-        of_time = (own[:-1], given, weights, inner, queries, blocks, of_x, by_last)
-        of_state = own[-1]
-        for row in reversed(list(zip(*of_time, *slopes, strict=True))):
-            own_t, given_t, w, inner_t, query, gates_t, x_t, by_last_t, *slope = row
-            cell.pull_gates(of_state, gates_t, *slope)
-            add_product(given_t, x_t, W_x)
-            of_weights = batched_product(given_t.unsqueeze(-2), back)
-            of_scores = torch._softmax_backward_data(of_weights, w, -1, w.dtype)
-            score.pull_back(of_scores, inner_t, query)
-            cell.pull_state(of_state, own_t, *slope)
-            add_product(cell.output(own_t), by_last_t, W)
-            of_state = own_t
+        if library is not None and (taken := _taken(library, cell, score, kept)):
+            sizes = (len(kept), kept.shape[1], size, projected, *values.shape[-2:])
+            given_to = (each.contiguous() for each in (W, W_x, taken[1], values))
+            read = (kept, states, inner, weights, kept.new_empty(keys.shape[-2]))
+            written = (own, given, made, *score.compiled_gradients())
+            library.call("unrolled_gradient", cell, sizes, *given_to, *read, *written)
+        else:
+            blocks = gates.unflatten(-1, (BLOCKS, -1))
+            slopes = cell.slopes(kept, states, blocks)
+            of_time = (own[:-1], given, weights, inner, queries, blocks, of_x, by_last)
+            of_state = own[-1]
+            for row in reversed(list(zip(*of_time, *slopes, strict=True))):
+                own_t, given_t, w, inner_t, query, gates_t, x_t, by_last_t, *slope = row
+                cell.pull_gates(of_state, gates_t, *slope)
+                add_product(given_t, x_t, W_x)
+                of_weights = batched_product(given_t.unsqueeze(-2), back)
+                of_scores = torch._softmax_backward_data(of_weights, w, -1, w.dtype)
+                score.pull_back(of_scores, inner_t, query)
+                cell.pull_state(of_state, own_t, *slope)
+                add_product(cell.output(own_t), by_last_t, W)
+                of_state = own_t
         products = joined(by_last)
         of_W = products.mT @ joined(cell.output(states[:-1]))
         of_b = products[..., projected:].sum(dim=-2).unsqueeze(-1)
         of_keys, *of_parameters = score.gradients(of_W[..., :projected, :])
         return (
             of_x.movedim(0, -2),
-            of_state,
+            own[0],
             of_keys,
             weights.squeeze(-2).movedim(0, -1) @ given.movedim(0, -2),
             joined(contexts).mT @ joined(of_x),
@@ -172,12 +191,19 @@ class UnrolledGradient(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *arguments: Any
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        tensors = arguments[2:]
+        tensors = arguments[3:]
         places = [1] * 7 + [0] * (len(tensors) - 7)
         outputs = UnrolledGradient.apply(
-            *arguments[:2], *copies_at(places, info, in_dims[2:], tensors)
+            *arguments[:2], None, *copies_at(places, info, in_dims[3:], tensors)
         )
         return outputs, tuple(0 for _ in outputs)
+
+
+def _taken(
+    library: Library, cell: type[Cell], score: Derivative, x: Float[Tensor, "*copies batch _ _"]
+) -> tuple[Tensor, ...] | None:
+    """Return what the compiled steps take of a score, None if they cannot be called."""
+    return score.compiled() if x.dim() == 3 and library.takes(cell, x) else None
 
 
 def softmax_of_finite(

@@ -11,13 +11,14 @@ from typing import TypeVar
 import msgspec
 from torch import Tensor
 
+from attnexp.architectures.recurrence.native.library import use
 from attnexp.core import console
 from attnexp.core.errors import refusal
 from attnexp.runs import files, lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now
 from attnexp.runs.run_status import Status
-from attnexp.runs.summary import Attempt, Summary, error_text
+from attnexp.runs.summary import NATIVE, Attempt, Summary, error_text
 from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
@@ -89,8 +90,16 @@ class Recording:
             if content.get("key") != self.summary.key:
                 raise UnreadableRunError("it is of another run")
             self.checkpoint = Checkpoint(content, self.run.settings.max_epochs)
+            if NATIVE not in self.checkpoint.attempts[-1].versions:
+                self._leave_native_steps()
         except (UnreadableRunError, LookupError, TypeError, ValueError, AttributeError) as error:
             self._begin_anew(error_text(error))
+
+    def _leave_native_steps(self) -> None:
+        """Let PyTorch compute the recurrences, as it has begun to."""
+        use(self.run.model, None)
+        own = {name: text for name, text in self.summary.versions.items() if name != NATIVE}
+        self.summary = msgspec.structs.replace(self.summary, versions=own)
 
     def begin(self) -> None:
         """Clear the folder, and write the summary of a run that has begun."""
@@ -302,6 +311,7 @@ def opening_summary(run: PreparedRun) -> Summary:
         overlap=run.dataset.overlap,
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         device=device_name(run.device),
+        versions=run.opening.versions | ({NATIVE: run.native} if run.native else {}),
     )
 
 

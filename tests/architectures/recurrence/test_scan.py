@@ -8,7 +8,7 @@ from attnexp.architectures.recurrence.scan import Scan
 
 
 def states_of(cell, inputs):
-    return Scan.apply(type(cell), cell.W_x(inputs), cell.W_h.weight, cell.W_h.bias)[0]
+    return Scan.apply(type(cell), None, cell.W_x(inputs), cell.W_h.weight, cell.W_h.bias)[0]
 
 
 @pytest.fixture(params=LIBRARY)
@@ -45,11 +45,11 @@ def test_copies_have_the_values_and_gradients_that_they_have_alone(kind, axes, i
     W = torch.randn(*axes, *cell.W_h.weight.shape, dtype=torch.float64)
     b = torch.randn(*axes, *cell.W_h.bias.shape, dtype=torch.float64)
     given = [tensor.requires_grad_() for tensor in (x, W, b)]
-    states = Scan.apply(kind, *given)[0]
+    states = Scan.apply(kind, None, *given)[0]
     found = torch.autograd.grad(states.sin().sum(), given)
     for place in torch.cartesian_prod(*map(torch.arange, axes)).reshape(-1, len(axes)).tolist():
         alone = [tensor[tuple(place)].detach().requires_grad_() for tensor in given]
-        expected = Scan.apply(kind, *alone)[0]
+        expected = Scan.apply(kind, None, *alone)[0]
         torch.testing.assert_close(states[:, *place], expected)
         gradients = torch.autograd.grad(expected.sin().sum(), alone)
         torch.testing.assert_close(tuple(each[tuple(place)] for each in found), gradients)

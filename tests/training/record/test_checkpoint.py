@@ -17,6 +17,7 @@ import pytest
 import torch
 from composed import composed, job_of, prepared
 
+from attnexp.architectures.recurrence.native.library import load
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.summary import Summary, read_summary
@@ -46,6 +47,10 @@ CASES = {
     "adam, dropout": (
         *REVERSE,
         *("arch.dropout=0.2", "arch.attention_dropout=0.1", "train.max_epochs=4"),
+    ),
+    "adam, dropout, without native steps": (
+        *REVERSE,
+        *("arch.dropout=0.2", "arch.attention_dropout=0.1", "train.max_epochs=4", "native=false"),
     ),
     "snapshots, dropout, a target": (
         *REVERSE,
@@ -351,7 +356,22 @@ def test_a_run_that_is_no_replica_resumes_all_the_same(undisturbed, tmp_path, mo
     stopped_after(4, words, tmp_path, monkeypatch)
     summary = executed(words, tmp_path)
     assert [attempt.updates for attempt in summary.attempts] == [4]
-    assert numbers(tmp_path) == undisturbed("adam, dropout")[0]
+    assert numbers(tmp_path) == undisturbed("adam, dropout, without native steps")[0]
+
+
+@pytest.mark.parametrize("begun", ["auto", "false"])
+def test_a_run_goes_on_by_the_steps_that_it_began_with(begun, undisturbed, tmp_path, monkeypatch):
+    """Or says that it cannot."""
+    plain = "adam, dropout, without native steps"
+    stopped_after(4, (*CASES["adam, dropout"], f"native={begun}"), tmp_path, monkeypatch)
+    if begun == "auto":
+        monkeypatch.setenv("PATH", "")
+        load.cache_clear()
+    summary = executed(CASES["adam, dropout"], tmp_path)
+    notes = [note for note in summary.notes if "native None in place of cc" in note]
+    assert len(notes) == (begun == "auto")
+    assert "native" not in summary.versions
+    assert (numbers(tmp_path) == undisturbed(plain)[0]) == (begun == "false")
 
 
 def test_a_run_that_goes_on_with_another_version_says_so(tmp_path, monkeypatch):
