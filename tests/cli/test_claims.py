@@ -1,4 +1,4 @@
-"""`attnexp claims`: the list, a claim of one's own from its runs to its card, and wrong words."""
+"""`attnexp claims`: the list, a claim of one's own from its runs to its record, and wrong words."""
 
 import hashlib
 import json
@@ -123,10 +123,10 @@ def test_claims_are_listed_with_their_verdicts(write, claims):
 
 def test_a_claim_of_ones_own_is_run_and_judged(write, claims, tmp_path):
     write(MINE)
-    card = claims("mine", "--output", "page.md").partition("\nmine\n")[2]
-    assert "reproduced" in card
-    assert re.search(r"loo_mse of model.width = 32.0 minus .* over 6 seeds: worse", card)
-    assert "(not read at its source)" in card
+    record = claims("mine", "--output", "page.md").partition("\nmine\n")[2]
+    assert "reproduced" in record
+    assert re.search(r"loo_mse of model.width = 32.0 minus .* over 6 seeds: worse", record)
+    assert "(not read at its source)" in record
     assert "- **verdict**: reproduced" in (tmp_path / "page.md").read_text()
     assert re.findall(r"^skipped +([0-9]+)$", claims("mine"), re.MULTILINE) == ["6", "12"]
     assert "over 7 seeds: worse" in claims("mine", "--seeds", "7")
@@ -154,13 +154,13 @@ def test_a_decision_of_ones_own_lies_next_to_the_claim(write, claims):
 
 def test_a_claim_can_compute_instead_of_training(write, claims, stored, tmp_path):
     write(COMPUTED, POINTS)
-    card = claims("mine", "--output", "page.md")
-    assert re.search(r"^verdict +reproduced$", card, re.MULTILINE)
+    record = claims("mine", "--output", "page.md")
+    assert re.search(r"^verdict +reproduced$", record, re.MULTILINE)
     assert "half@2 is 1.002, the same for all 6 seeds, and at most 2 is claimed" in (
-        " ".join(card.split())
+        " ".join(record.split())
     )
-    assert re.search(r"half@1: 1.001, mean of 6 seeds", card)
-    assert re.search(r"half@7: skip", card)
+    assert re.search(r"half@1: 1.001, mean of 6 seeds", record)
+    assert re.search(r"half@7: skip", record)
     assert (stored / "figures" / "claim.png").read_bytes()[:4] == b"\x89PNG"
     link = "![mine: claim](<outputs/claims/mine/figures/claim.png>)"
     assert link in (tmp_path / "page.md").read_text()
@@ -359,9 +359,9 @@ def test_seeds_begin_where_the_claim_says(write, claims, tmp_path):
 def test_a_claim_of_another_task_carries_over_or_not(write, claims):
     other = changed(COMPUTED, "seeds: 6", "seeds: 6\nsame_task: false")
     write(f"{other}amended: a bound moved\n", POINTS)
-    card = claims("mine")
-    assert re.search(r"^verdict +carries over to this task$", card, re.MULTILINE)
-    assert re.search(r"^amended +a bound moved$", card, re.MULTILINE)
+    record = claims("mine")
+    assert re.search(r"^verdict +carries over to this task$", record, re.MULTILINE)
+    assert re.search(r"^amended +a bound moved$", record, re.MULTILINE)
     write(changed(other, "at_most: 2.0", "at_most: 1.0"))
     assert "does not carry over to this task" in line_of(claims())
 
@@ -419,11 +419,11 @@ def test_runs_of_a_claim_are_probed_and_drawn_and_are_ordinary_runs(
     words = ("model=gaussian_learned", "train.max_epochs=2", "data.num_train=10", "figures=false")
     for seed in range(2):
         succeeds(*words, f"seed={seed}", "output_dir=outputs/claims/mine")
-    card = claims("mine")
-    assert re.search(r"^verdict +cannot tell: 4 more seeds$", card, re.MULTILINE)
-    assert re.search(r"^known fault +it had one seed$", card, re.MULTILINE)
-    assert re.search(r"test_mse where seed=1: .*, mean of 1 seeds", card)
-    assert re.findall(r"^skipped +([0-9]+)$", card, re.MULTILINE) == ["2"]
+    record = claims("mine")
+    assert re.search(r"^verdict +cannot tell: 4 more seeds$", record, re.MULTILINE)
+    assert re.search(r"^known fault +it had one seed$", record, re.MULTILINE)
+    assert re.search(r"test_mse where seed=1: .*, mean of 1 seeds", record)
+    assert re.findall(r"^skipped +([0-9]+)$", record, re.MULTILINE) == ["2"]
     assert len(list(stored.glob("*/interventions.csv"))) == 2
     assert list(stored.glob("figures/loss*.png"))
     assert "gaussian_learned" in succeeds("results").stdout

@@ -7,10 +7,10 @@ import pytest
 import yaml
 from conftest import CONF, ROOT
 
-from attnexp.claims.card import UNREAD, Entry, card
 from attnexp.claims.claim import read_claim
+from attnexp.claims.claim_file import names, question
 from attnexp.claims.evidence import Evidence
-from attnexp.claims.folders import names, question
+from attnexp.claims.record import UNREAD, Entry, record
 from attnexp.core.errors import RequestError
 
 NAMES = names()
@@ -26,7 +26,7 @@ def test_each_claim_says_what_it_has_to(name):
     assert claim.minutes > 0
     verdict = claim.verdict(Evidence())
     assert verdict.word == "not run"
-    heads = [head for head, _ in card(Entry(name, claim, verdict))]
+    heads = [head for head, _ in record(Entry(name, claim, verdict))]
     assert [head for head in heads if head != "known fault"][:6] == [
         "claim",
         "source",
@@ -35,7 +35,7 @@ def test_each_claim_says_what_it_has_to(name):
         "here",
         "predicted",
     ]
-    printed = dict(card(Entry(name, claim, verdict)))["printed"]
+    printed = dict(record(Entry(name, claim, verdict)))["printed"]
     assert (UNREAD in printed) == (not claim.source.read)
 
 
