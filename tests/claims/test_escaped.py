@@ -9,16 +9,16 @@ from attnexp.runs import files
 
 @pytest.fixture
 def two_modes(loaded):
-    """Runs of two rows of which some seeds learn, at a step of their own."""
+    """Runs of two rows: seeds learn at a step of their own, and below zero forget it at the end."""
 
     def write(first, second):
         runs = []
         for model, row in (("a", first), ("b", second)):
             for seed, step in enumerate(row):
-                metrics = {"token_accuracy": 0.2 if step is None else 1.0}
+                metrics = {"token_accuracy": 1.0 if (step or 0) > 0 else 0.2}
                 run = loaded({"seed": seed}, choices={"model": model}, metrics=metrics)
                 steps = [100, 200, 300]
-                accuracy = [1.0 if step is not None and at >= step else 0.2 for at in steps]
+                accuracy = [1.0 if step is not None and at >= abs(step) else 0.2 for at in steps]
                 rows = [
                     {"epoch": i + 1, "step": at, "val_token_accuracy": each}
                     for i, (at, each) in enumerate(zip(steps, accuracy, strict=True))
@@ -49,9 +49,9 @@ def test_shares_of_seeds_decide(two_modes, first, second, word):
 
 
 def test_the_steps_of_escape_are_shown(two_modes):
-    verdict = two_modes([100, 200, 300, None], STUCK)
+    verdict = two_modes([100, 200, 300, None, -100], STUCK)
     assert verdict.because == (
-        "3 of 4 seeds with model=a have escaped and 0 of 6 seeds with model=b: p = 0.033 by "
+        "3 of 5 seeds with model=a have escaped and 0 of 6 seeds with model=b: p = 0.061 by "
         "Fisher's exact test"
     )
     assert dict(verdict.shown) == {

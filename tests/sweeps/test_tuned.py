@@ -119,9 +119,13 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
 
 
 def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succeeds, tmp_path):
-    words = (*TUNED, RATES, "model=additive", "data=nile", "seed=range(3)", "figures=false")
-    answer = succeeds(*words)
-    trials, compared = runs_of(tmp_path, True), runs_of(tmp_path, False)
+    answer = succeeds(*TUNED, RATES, "model=additive", "data=nile,sine", "seed=range(3)")
+    for one in summaries(tmp_path):
+        assert one["tuning"]["by_split"] == (one["choices"]["data"] == "nile")
+    trials, compared = (
+        [one for one in runs_of(tmp_path, trial) if one["choices"]["data"] == "nile"]
+        for trial in (True, False)
+    )
     # two rates and one seed of trials in each of three splits
     assert sorted(one["config"]["data_seed"] for one in trials) == [0, 0, 1, 1, 2, 2]
     assert sorted(one["config"]["seed"] for one in compared) == [0, 1, 2]
