@@ -57,6 +57,8 @@ def test_a_bound_says_its_numbers():
         "weight@64 is 0.2 [0.1061, 0.2939] over 6 seeds, and at most 0.5 is claimed, if no "
         "seed fails: up to 39% may"
     )
+    shared = Bounded("weight@64", at_most=0.5).decide(Evidence(points=points, tests=5))
+    assert "0.2 [0.05277, 0.3472] over 6 seeds" in shared.because  # and 4.032 at 1%
     same = [Point(seed, "weight", 64.0, 0.25 + seed * 1e-9) for seed in range(6)]
     verdict = Bounded("weight@64", at_most=0.5).decide(Evidence(points=same))
     assert verdict.because == (

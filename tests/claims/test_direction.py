@@ -27,6 +27,7 @@ NEAR = [value + gap for value, gap in zip(LOW, [0.01, -0.01, 0.02, -0.01, 0.0, 0
 ABOVE = [value + gap for value, gap in zip(LOW, [0.01, 0.02, 0.01, 0.03, 0.02, 0.01], strict=True)]
 TINY = [1e-5, 2e-5, 1e-5, 3e-5, 2e-5, 1e-5]
 SMALL = [2e-3, 1e-3, 3e-3, 2e-3, 1e-3, 2e-3]
+LEVEL, SKEWED = [0.25] * 6, [0.25 - 1 / 64] * 5 + [0.25 + 5 / 64]
 FAR = [value + gap for value, gap in zip(LOW, [0.3, -0.3, 0.4, -0.1, 0.2, 0.3], strict=True)]
 
 
@@ -44,6 +45,7 @@ FAR = [value + gap for value, gap in zip(LOW, [0.3, -0.3, 0.4, -0.1, 0.2, 0.3], 
         (HIGH, LOW, "equal", "not reproduced"),
         (LOW, FAR, "equal", "cannot tell"),
         (LOW, ABOVE, "equal", "reproduced"),  # higher for every seed, and within the margin
+        (LEVEL, SKEWED, "equal", "cannot tell"),  # of one mean, and outside the margin on one side
         (TINY, SMALL, "better", "both solve it"),
         (TINY, LOW, "better", "reproduced"),
     ],

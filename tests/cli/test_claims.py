@@ -190,16 +190,6 @@ def test_runs_of_what_the_claim_was_before_do_not_count(write, claims):
     assert "mine: 18 runs are left out" in claims()
 
 
-def test_points_are_computed_again_after_the_code_was_edited(write, claims, tmp_path):
-    write(COMPUTED, POINTS)
-    claims("mine")
-    write(own=POINTS.replace("- 1", "+ 20"))
-    assert verdict_in(claims()) == "not run"
-    (tmp_path / "computed.txt").unlink()
-    write(own=f"# a comment\n{POINTS}")
-    assert verdict_in(claims()).startswith("reproduced ")
-
-
 def test_points_are_computed_again_after_a_module_that_own_py_imports_was_edited(
     write, claims, tmp_path
 ):
@@ -209,21 +199,6 @@ def test_points_are_computed_again_after_a_module_that_own_py_imports_was_edited
     assert verdict_in(claims()).startswith("reproduced ")
     (tmp_path / "claim_points.py").write_text(POINTS.replace("- 1", "+ 20"))
     assert verdict_in(claims()) == "not run"
-
-
-def test_a_damaged_file_of_points_is_computed_again(write, claims, stored):
-    write(COMPUTED, POINTS)
-    claims("mine")
-    whole = (stored / "computed.json").read_text()
-    older = json.loads(whole)
-    older["origin"]["results"] -= 1
-    infinite = re.sub(r"[0-9.]+\]", ".inf]", whole, count=1)
-    for damage in ("{", infinite, "[1, 2]", json.dumps(older)):
-        assert damage != whole
-        (stored / "computed.json").write_text(damage)
-        assert verdict_in(claims()) == "not run"
-        assert re.search(r"^verdict +reproduced$", claims("mine"), re.MULTILINE)
-        assert (stored / "computed.json").read_text() == whole
 
 
 def test_a_point_that_is_not_finite_is_refused(write, claims):
@@ -364,15 +339,6 @@ def test_a_claim_of_another_task_carries_over_or_not(write, claims):
     assert re.search(r"^amended +a bound moved$", record, re.MULTILINE)
     write(changed(other, "at_most: 2.0", "at_most: 1.0"))
     assert "does not carry over to this task" in line_of(claims())
-
-
-def test_looks_share_the_level_of_a_claim(write, claims):
-    text = changed(COMPUTED, "at_most: 2.0", "at_most: 1.005")
-    write(text, POINTS.replace("x / 1000", "seed / 1000"))
-    # means of 1.0025 and Student's quantiles for 5 degrees of freedom: 2.571 at 5%, 4.032 at 1%
-    assert "[1.001, 1.004] over 6 seeds" in claims("mine")
-    write(changed(text, "seeds: 6", "seeds: 6\nlooks: 5"))
-    assert "[0.9994, 1.006] over 6 seeds" in claims("mine")
 
 
 def test_the_list_imports_no_package_to_find_configurations(write, claims, tmp_path):

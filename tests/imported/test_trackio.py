@@ -135,6 +135,7 @@ def test_the_older_tables_without_configurations_are_read(database, succeeds, tm
     assert list(frame["seed"]) == [0, 0]
     assert frame["loss"][0] == 2
     assert frame["loss"].isna()[1]
+    assert list(frame["status"]) == ["finished", "failed"]
     (curve,) = tmp_path.glob("imported/*/metrics.csv")
     assert curve.read_text() == "epoch,loss\n0,1.0\n1,nan\n"
 

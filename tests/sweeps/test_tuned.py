@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from sweeping import summaries, until
 
+from attnexp.sweeps.overrides import Axis, Override
+from attnexp.sweeps.tuned import Tuned, _at_end
+
 TUNED = ("-m", "hydra/sweeper=tuned", "figures=false", "train.max_epochs=3")
 WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
 COMPARED = (*TUNED, WIDTHS, "model=gaussian,epanechnikov", "data.noise=0.1,0.5", "seed=0,1")
@@ -94,10 +97,31 @@ def test_a_best_value_at_the_end_of_those_tried_is_remarked(there):
     assert ends in more.stdout
 
 
+@pytest.mark.parametrize(
+    ("values", "losses", "beyond"),
+    [
+        ((1, 2, 3, 4), (5, 6, 7, 8), True),
+        ((4, 2, 3, 1), (8, 6, 7, 5), True),
+        ((1, 2, 3, 4), (8, 7, 6, 5), True),
+        ((1, 2, 3, 4), (6, 5, 7, 8), False),
+        ((1, 2, 3, 4), (5, 5, 7, 8), False),  # the one next to it is as good
+        ((4, 2, 3, 1), (5, 6, 5, 8), False),
+        ((1, 2), (5, 6), False),
+        (("a", "b", "c"), (5, 6, 7), False),
+    ],
+)
+def test_a_best_number_at_an_end_may_have_a_better_one_beyond(values, losses, beyond):
+    axis = Axis("w", tuple(Override(f"w={value}", (value,)) for value in values), plain=True)
+    means = {(each,): loss for each, loss in zip(axis.overrides, losses, strict=True)}
+    assert _at_end(axis, 0, Tuned("loss", min(means, key=means.__getitem__), means)) == beyond
+
+
 def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, swept):
     there(*TUNED, "hydra.sweeper.tune=['model.width=3,4']", "model=gaussian", "data.noise=0.1",
           "hydra.sweeper.seeds=[1]", "seed=2")  # fmt: skip
-    seeds = {one["config"]["seed"] for one in runs_of(swept, False)}
+    seeds = {
+        one["config"]["seed"] for one in runs_of(swept, False) if kind(one) == ("gaussian", 0.1)
+    }
     assert seeds == {0, 1, 2}, "a run that one sweep compared is no trial for another"
 
 
