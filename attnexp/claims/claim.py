@@ -9,7 +9,7 @@ from importlib.machinery import SourceFileLoader
 from inspect import isfunction
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -98,31 +98,21 @@ class Own:
     def function(self, name: str, path: str) -> Callable[..., Any]:
         """Return a function of own.py. Raises RequestError if it has none of the name."""
         module = self.module(path)
-        found = getattr(module, name, None)
-        if not isfunction(found):
-            known = [
-                each
-                for each, value in vars(module).items()
-                if isfunction(value) and value.__module__ == module.__name__ and each[0] != "_"
-            ]
+        if not isfunction(found := getattr(module, name, None)):
+            own = {n: v for n, v in vars(module).items() if isfunction(v) and n[0] != "_"}
+            known = [each for each, value in own.items() if value.__module__ == module.__name__]
             raise RequestError(_has_no("function", name, known, path))
         return found
 
     def decision(self, name: str, path: str) -> type[Decision]:
         """Return a class of own.py. Raises RequestError unless it is a subclass of Decision."""
-        module = self.module(path)
-        found = getattr(module, name, None)
-        if found is None:
-            known = [
-                each
-                for each, value in vars(module).items()
-                if _is_decision(value) and value is not Decision
-            ]
-            raise RequestError(_has_no("decision", name, known, path))
-        if not _is_decision(found):
+        known = {n: v for n, v in vars(self.module(path)).items() if _is_decision(v)}
+        if name in known:
+            return known[name]
+        if hasattr(self.module(path), name):
             raise RequestError(f"{path}: '{PREFIX}{name}' is not a subclass of Decision")
-        made: type[Decision] = found
-        return made
+        own = [each for each, value in known.items() if value is not Decision]
+        raise RequestError(_has_no("decision", name, own, path))
 
 
 class Claim(Written, frozen=True, kw_only=True):
@@ -287,7 +277,7 @@ def _loaded(name: str, path: Path, _stamp: tuple[int, ...]) -> ModuleType:
     return module
 
 
-def _is_decision(value: object) -> bool:
+def _is_decision(value: object) -> TypeGuard[type[Decision]]:
     return isinstance(value, type) and issubclass(value, Decision)
 
 

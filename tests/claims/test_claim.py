@@ -1,7 +1,7 @@
 """Claims as files: those that are shipped, and bad ones."""
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import yaml
@@ -190,6 +190,11 @@ def test_what_computes_is_checked_before_it_runs(own, computes, sentence):
     claim = read_claim("mine", own(computes=computes))
     with pytest.raises(RequestError, match=sentence):
         list(claim.missing_points([0], []))
+
+
+def test_a_prediction_may_have_the_day_of_any_time_zone(own):
+    day = (datetime.now(UTC) + timedelta(hours=14)).date()
+    assert read_claim("mine", own(prediction={"date": str(day), "says": "x"})).prediction.says
 
 
 def test_an_own_py_that_is_missing_or_broken_gets_a_sentence(own):
