@@ -6,8 +6,10 @@ import sqlite3
 import pytest
 
 from attnexp import load_results
+from attnexp.imported.attempts import Point
 from attnexp.imported.outside import OutsideRun, Request
 from attnexp.imported.selection import select
+from attnexp.imported.tracked import Tracked, outside_runs
 
 MLFLOW = """
 CREATE TABLE experiments (experiment_id INTEGER, name TEXT);
@@ -155,6 +157,13 @@ def test_a_setting_that_would_change_nothing_here_tells_runs_of_others_apart(
     succeeds("results", "imported", "--output", "rows.json")
     with open("rows.json") as file:
         assert sorted(row["mean"] for row in json.load(file)["rows"]) == [1, 2]
+
+
+def test_a_final_number_decides_over_the_last_of_a_curve():
+    points = [Point(step, {"acc": step / 8, "loss": 2.0 - step}) for step in (1, 2)]
+    ((run,), _) = outside_runs([Tracked("run a", "a", {}, points=points, final={"acc": 0.75})])
+    assert run.metrics == {"acc": 0.75, "loss": 0.0}
+    assert [row["acc"] for row in run.epochs] == [0.125, 0.25]
 
 
 def test_a_choice_is_text_and_a_setting_is_what_it_was():
