@@ -131,9 +131,9 @@ def test_names_that_tell_runs_apart_replace_no_setting(table, succeeds, refused,
 
 
 def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, succeeds, tmp_path):
-    row = {"a": "", "loss": "", "bleu": "None", "hits": "inf", "s": "7.0"}
-    table([row, {**row, "loss": 1, "s": 8}])
-    words = ("--settings", "a", "--metrics", "loss,bleu,hits", "--seed", "s")
+    row = {"a": "", "loss": "None", "hits": "inf", "s": "7.0"}
+    table([row, {**row, "loss": 1, "s": 8}, {**row, "loss": "", "s": 9}])
+    words = ("--settings", "a", "--metrics", "loss,hits", "--seed", "s")
     succeeds("import", "csv", "runs.csv", *words, "--better", "hits=higher")
     (summary,) = (tmp_path / "imported").glob("csv-seed7-*/summary.json")
     content = json.loads(summary.read_text())
