@@ -54,8 +54,8 @@ FAULTS = (
     ),
     (
         "claims/bounded.py",
-        "holds, fails = high <= self.at_most, low > self.at_most",
-        "holds, fails = low <= self.at_most, high > self.at_most",
+        "for end in (low, high)}",
+        "for end in (low, low)}",
     ),
     (
         "claims/escaped.py",

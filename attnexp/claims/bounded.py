@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attnexp.claims.decision import FEWEST, Decision, Verdict, if_no_seed_fails
+from attnexp.claims.decision import FEWEST, Bound, Decision, Verdict, if_no_seed_fails
 from attnexp.claims.evidence import Evidence
 from attnexp.core.console import number_text
 from attnexp.stats.intervals import ROUNDING
@@ -28,12 +28,9 @@ class Bounded(Decision):
         at_most: float | None = None,
         at_least: float | None = None,
     ) -> None:
-        if (at_most is None) == (at_least is None):
-            raise ValueError(f"give at_most or at_least, got {at_most} and {at_least}")
         self.number = number
         self.where = where
-        self.at_most = at_most
-        self.at_least = at_least
+        self.bound = Bound(at_most, at_least)
 
     def numbers(self) -> Sequence[str]:
         return (self.number,)
@@ -51,18 +48,11 @@ class Bounded(Decision):
         else:
             ends = f"[{number_text(low)}, {number_text(high)}]"
             measured = f"{number_text(spread.mean)} {ends} over {spread.n} seeds"
-        if self.at_most is not None:
-            claimed = f"at most {self.at_most:g}"
-            holds, fails = high <= self.at_most, low > self.at_most
-            sides = [value <= self.at_most for value in spread.values]
-        else:
-            assert self.at_least is not None
-            claimed = f"at least {self.at_least:g}"
-            holds, fails = low >= self.at_least, high < self.at_least
-            sides = [value >= self.at_least for value in spread.values]
-        text = f"{named} is {measured}, and {claimed} is claimed"
-        if not holds and not fails:
+        text = f"{named} is {measured}, and {self.bound} is claimed"
+        sides = {self.bound.holds(end) for end in (low, high)}
+        if len(sides) == 2:
             return Verdict("cannot tell", text, spread.n)
-        if all(side == holds for side in sides):
+        (holds,) = sides
+        if all(self.bound.holds(value) == holds for value in spread.values):
             text += if_no_seed_fails(spread.n)
         return Verdict("reproduced" if holds else "not reproduced", text)

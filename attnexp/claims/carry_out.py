@@ -6,16 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.claims.claim import FOLDER, Claim
-from attnexp.claims.gather import evidence_of, finished_runs, first_words, sweep_words
+from attnexp.claims.claim import IS, Claim
 from attnexp.claims.stored import (
     COMPUTED,
+    FOLDER,
+    evidence_of,
+    finished_runs,
+    first_words,
     origin_of,
     read_points,
     record_prediction,
+    sweep_words,
     write_points,
 )
-from attnexp.claims.words import IS
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, writable
 from attnexp.runs.folder import Run

@@ -1,29 +1,56 @@
-"""A published claim: its source, what is run, what was predicted, and how the runs decide."""
+"""A published claim: the fields of its file, its Python in own.py, and how its runs decide."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.machinery import SourceFileLoader
+from inspect import isfunction
 from pathlib import Path
-from typing import Any
+from types import CodeType, ModuleType
+from typing import Any, TypeGuard
 
 import msgspec
 
-from attnexp.claims.decision import Decision, Verdict
+from attnexp.claims.bounded import Bounded
+from attnexp.claims.claim_file import GROUP, Written, folders, read_written
+from attnexp.claims.decision import AllOf, Decision, Verdict
+from attnexp.claims.direction import Direction
+from attnexp.claims.escaped import Escaped
 from attnexp.claims.evidence import Evidence, Point
-from attnexp.claims.folders import FILE, GROUP, folders
-from attnexp.claims.own import PREFIX, Own
-from attnexp.claims.stored import is_finite
-from attnexp.claims.words import IS, made, names_own
-from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir
-from attnexp.config.schema import check_settings
+from attnexp.config.schema import check_settings, check_type
 from attnexp.core.console import number_text
-from attnexp.core.errors import RequestError, nearest_text, none_of
+from attnexp.core.errors import (
+    RequestError,
+    choices_text,
+    message,
+    nearest_text,
+    none_of,
+    with_choices,
+)
+from attnexp.runs.files import stamp
+from attnexp.runs.user_code import file_code
 from attnexp.stats.scaled import mean
 
-FOLDER = Path("outputs") / "claims"
-"""The folder of the runs of claims, with a folder for each."""
+OWN = "own.py"
 
+PREFIX = "own."
+"""The beginning of the words in a claim.yaml that name something in own.py."""
+
+IS = "is"
+"""The key whose value names a decision, or a function that computes points."""
+
+DECISIONS: dict[str, type[Decision]] = {
+    "all_of": AllOf,
+    "bounded": Bounded,
+    "direction": Direction,
+    "escaped": Escaped,
+}
+"""The decisions that all claims may name."""
+
+CHOICES = (*DECISIONS, f"{PREFIX}CLASS")
 
 CARRIES_OVER: dict[str, str] = {
     "reproduced": "carries over to this task",
@@ -31,81 +58,61 @@ CARRIES_OVER: dict[str, str] = {
 }
 """The verdicts on a claim that the paper makes of another kind of task."""
 
-EASTERNMOST = timedelta(hours=14)
-"""How far the clock of the easternmost time zone is ahead of UTC."""
 
+@dataclass(frozen=True)
+class Own:
+    """The file own.py in the `folder` of a claim, which a claim need not have.
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a claim was published.
-
-    `read` is false where `printed` was not read at its source; the card says so.
+    `is_shipped` is true for a claim of attnexp's.
     """
 
-    paper: str
-    place: str
-    printed: str
-    read: bool = True
+    folder: Path
+    is_shipped: bool
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.folder / OWN
 
-class Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The expected result of the runs, and the day before the first one on which it was written."""
+    def code(self) -> dict[str, str]:
+        """Return a digest of own.py and of each module of the user's that it imports, by name.
 
-    date: str
-    says: str
+        No code is run. A claim without an own.py has none.
+        """
+        return file_code(self.path, OWN) if self.path.is_file() else {}
 
+    def module(self, path: str) -> ModuleType:
+        """Return own.py as a module. It is run again only if it was edited.
 
-class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A picture of the runs: the kind and the column of metrics.csv, as `attnexp plot` has them."""
+        `path` is that of the settings that need it, such as `computes`. Raises RequestError if it
+        is not there or ends in an error.
+        """
+        if not self.path.is_file():
+            raise RequestError(f"{path}: there is no file {self.path}")
+        try:
+            return _loaded(f"attnexp_claim_{self.folder.name}", self.path, stamp(self.path))
+        except (Exception, SystemExit) as error:  # a file of the user's may raise anything
+            reason = f"{type(error).__name__}: {error}"
+            raise RequestError(f"{path}: {self.path} cannot be loaded: {reason}") from error
 
-    kind: str
-    metric: str | None = None
+    def function(self, name: str, path: str) -> Callable[..., Any]:
+        """Return a function of own.py. Raises RequestError if it has none of the name."""
+        module = self.module(path)
+        if not isfunction(found := getattr(module, name, None)):
+            own = {n: v for n, v in vars(module).items() if isfunction(v) and n[0] != "_"}
+            known = [each for each, value in own.items() if value.__module__ == module.__name__]
+            raise RequestError(_has_no("function", name, known, path))
+        return found
 
-
-class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A number that the card shows and that does not decide; see `Evidence.sample`."""
-
-    number: str
-    where: str | None = None
-
-
-class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file claim.yaml.
-
-    - `claims` is the claim in one sentence, `source` where it was published, `setup` how it was
-      measured there, `changed` what is different here, `faults` known faults of the original.
-    - `sweeps` are the words of the sweeps that it takes, each run at `seeds` seeds from
-      `first_seed` on, which is 1 if sizes were chosen by runs of seed 0; `probe` are interventions
-      that are made on the runs, `picture` is the one that is drawn.
-    - `computes` names a function of own.py by `is`, as `own.NAME`, that computes points without
-      training, and has its arguments: from a seed to curves, x and y. `axes` names x and y in their
-      picture.
-    - `decides` names the decision by `is`, and has its arguments; `shown` are numbers that the card
-      shows besides.
-    - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
-      whether it carries over, and `amended` describes changes after a first run.
-    - `looks` is the number of planned interim looks while seeds are added, which share the level.
-    - `minutes` is the time of one core, measured.
-    """
-
-    claims: str
-    source: Source
-    setup: str
-    changed: str
-    prediction: Prediction
-    seeds: int
-    minutes: float
-    decides: dict[str, Any]
-    first_seed: int = 0
-    looks: int = 1
-    same_task: bool = True
-    amended: str | None = None
-    sweeps: list[list[str]] = []
-    computes: dict[str, Any] = {}
-    probe: list[str] = []
-    picture: Drawn | None = None
-    axes: tuple[str, str] = ("x", "y")
-    shown: list[Shown] = []
-    faults: list[str] = []
+    def decision(self, name: str, path: str) -> type[Decision]:
+        """Return a class of own.py. Raises RequestError unless it is a subclass of Decision."""
+        known = {n: v for n, v in vars(self.module(path)).items() if _is_decision(v)}
+        if name in known:
+            return known[name]
+        if hasattr(self.module(path), name):
+            raise RequestError(f"{path}: '{PREFIX}{name}' is not a subclass of Decision")
+        own = [each for each, value in known.items() if value is not Decision]
+        raise RequestError(_has_no("decision", name, own, path))
 
 
 class Claim(Written, frozen=True, kw_only=True):
@@ -185,7 +192,7 @@ class Claim(Written, frozen=True, kw_only=True):
                         f"computes: {name} failed for seed {seed}: {type(error).__name__}: {error}"
                     ) from error
                 for point in points:
-                    if not is_finite(point):
+                    if not point.is_finite:
                         raise RequestError(
                             f"computes: {name} gave {point.y:g} for {point.curve} at "
                             f"{point.x:g}, seed {seed}: a point must be finite"
@@ -206,31 +213,75 @@ class Claim(Written, frozen=True, kw_only=True):
 def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     """Return a claim.
 
-    Raises RequestError for an unknown name, for a file without the fields of a claim, for numbers
-    of seeds that are too small, for flags in its sweeps, and for a prediction that has no date or
-    one in the future.
+    Raises RequestError for an unknown name, and for a file that is not that of a claim.
     """
     known = folders(config_dir)
     if name not in known:
         raise RequestError(f"claim {none_of(name, list(known), 'attnexp claims')}")
-    path = known[name] / FILE
-    written: Written = read_document(path, Written)
     own = Own(known[name], is_shipped=known[name].parent == conf_dir() / GROUP)
-    claim = Claim(**msgspec.structs.asdict(written), own=own)
+    return Claim(**msgspec.structs.asdict(read_written(known[name])), own=own)
+
+
+def made(decides: Mapping[str, Any], own: Own, path: str = "decides") -> Decision:
+    """Return the decision that settings name by `is`, with its arguments.
+
+    It is one of DECISIONS, or a class of the claim's own.py. Raises RequestError for another word,
+    and for arguments that do not fit.
+    """
+    if IS not in decides:
+        raise RequestError(f"{path} has no '{IS}', the name of a decision: {choices_text(CHOICES)}")
+    word = str(decides[IS])
+    if word.startswith(PREFIX):
+        found = own.decision(word.removeprefix(PREFIX), path)
+    elif word in DECISIONS:
+        found = DECISIONS[word]
+    else:
+        raise RequestError(f"{path}: {none_of(word, CHOICES)}")
+    arguments = {name: value for name, value in decides.items() if name != IS}
+    check_settings(arguments, found, path)
+    if found is AllOf:
+        parts = {f"{path}.parts[{n}]": part for n, part in enumerate(arguments["parts"])}
+        for place, part in parts.items():
+            check_type(part, dict[str, Any], place)
+        arguments["parts"] = [made(part, own, place) for place, part in parts.items()]
     try:
-        day = date.fromisoformat(claim.prediction.date)
-    except ValueError as error:
-        raise RequestError(
-            f"{path}: prediction.date must be a date such as 2026-11-23, got "
-            f"{claim.prediction.date!r}"
-        ) from error
-    least = {"seeds": 1, "first_seed": 0, "looks": 1}
-    for field, bound in least.items():
-        if (value := getattr(claim, field)) < bound:
-            raise RequestError(f"{path}: {field} must be at least {bound}, got {value}")
-    for word in (word for words in claim.sweeps for word in words):
-        if word.startswith("-"):
-            raise RequestError(f"{path}: sweeps takes settings such as model=dot, got {word!r}")
-    if day > (datetime.now(UTC) + EASTERNMOST).date():
-        raise RequestError(f"{path}: prediction.date, {day}, is in the future")
-    return claim
+        return found(**arguments)
+    except RequestError:
+        raise
+    except (Exception, SystemExit) as error:  # a decision of one's own may raise anything
+        raise RequestError(f"{path}: {word} refuses its arguments: {message(error)}") from error
+
+
+def names_own(decides: Any) -> bool:
+    """Return whether a decision, or a part of it, is a class of the claim's own.py."""
+    if isinstance(decides, Mapping):
+        return str(decides.get(IS)).startswith(PREFIX) or any(map(names_own, decides.values()))
+    return isinstance(decides, list) and any(map(names_own, decides))
+
+
+class _Loader(SourceFileLoader):
+    """Reads the file itself: Python's compiled copy does not tell two edits within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+@lru_cache
+def _loaded(name: str, path: Path, _stamp: tuple[int, ...]) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, str(path)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_decision(value: object) -> TypeGuard[type[Decision]]:
+    return isinstance(value, type) and issubclass(value, Decision)
+
+
+def _has_no(kind: str, name: str, known: list[str], path: str) -> str:
+    problem = f"{path}: {OWN} has no {kind} '{name}'"
+    choices = f"choose {choices_text(known)}" if known else "it has none"
+    return with_choices(problem, nearest_text(name, known), choices)

@@ -1,13 +1,14 @@
-"""The contract of a decision: from the evidence for a claim to a verdict."""
+"""The contract of a decision: from the evidence for a claim to a verdict, of one part or all."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from attnexp.claims.evidence import Evidence, Point
+from attnexp.core.errors import RequestError
 from attnexp.stats.compare import fewest_seeds
-from attnexp.stats.exact import most_failing
+from attnexp.stats.exact import most_failing, share_interval
 from attnexp.stats.intervals import LEVEL
 
 Word = Literal[
@@ -22,6 +23,12 @@ Word = Literal[
 
 FEWEST = fewest_seeds(LEVEL)
 """The fewest seeds of a verdict, as in tables."""
+
+MOST = 0.5
+"""The share above which seeds are most of them."""
+
+MOST_SEEDS = 200
+"""The most seeds that are advised."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,33 @@ def if_no_seed_fails(n: int) -> str:
     return f", if no seed fails: up to {most_failing(n):.0%} may"
 
 
+@dataclass(frozen=True)
+class Bound:
+    """The side of a number on which values are claimed: at most it, or at least it.
+
+    Raises ValueError unless exactly one is given.
+    """
+
+    at_most: float | None
+    at_least: float | None
+
+    def __post_init__(self) -> None:
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError(f"give at_most or at_least, got {self.at_most} and {self.at_least}")
+
+    def __str__(self) -> str:
+        return (
+            f"at least {self.at_least:g}" if self.at_most is None else f"at most {self.at_most:g}"
+        )
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value lies on that side, or at the bound."""
+        if self.at_most is None:
+            assert self.at_least is not None
+            return value >= self.at_least
+        return value <= self.at_most
+
+
 class Decision(ABC):
     """How a claim is decided. The arguments of a constructor come from its YAML file."""
 
@@ -72,3 +106,85 @@ class Decision(ABC):
     def curves(self, evidence: Evidence) -> Sequence[Point]:
         """Return the points that the picture of the claim shows: by default the computed ones."""
         return evidence.points
+
+
+class AllOf(Decision):
+    """A claim of several parts: `reproduced` if each of the `parts` is.
+
+    `not reproduced` if one is not reproduced at its share of the level, 5% over the number of parts
+    (Holm 1979, whose first step decides whether all hold), and else `cannot tell`. So a true claim
+    is refused in 5% of cases, however many parts are at their bounds.
+    """
+
+    def __init__(self, parts: Sequence[Decision]) -> None:
+        if len(parts) < 2:
+            raise ValueError(f"parts must be two decisions or more, got {len(parts)}")
+        self.parts = parts
+
+    def numbers(self) -> Sequence[str]:
+        return [name for part in self.parts for name in part.numbers()]
+
+    def decide(self, evidence: Evidence) -> Verdict:
+        verdicts = [_decided(part, evidence, len(self.parts)) for part in self.parts]
+        words = {verdict.word for verdict in verdicts}
+        more = [each.more_seeds for each in verdicts if each.more_seeds is not None]
+        return Verdict(
+            word=_word(words),
+            because="; ".join(f"{each.word}: {each.because}" for each in verdicts),
+            more_seeds=max(more, default=None),
+            shown=[line for verdict in verdicts for line in verdict.shown],
+        )
+
+    def curves(self, evidence: Evidence) -> Sequence[Point]:
+        return list(dict.fromkeys(p for part in self.parts for p in part.curves(evidence)))
+
+
+def _word(words: set[Word]) -> Word:
+    if "not reproduced" in words:
+        return "not reproduced"
+    return words.pop() if len(words) == 1 else "cannot tell"
+
+
+def _decided(part: Decision, evidence: Evidence, parts: int) -> Verdict:
+    """Return the verdict of a part, which cannot tell if its runs are missing.
+
+    It is refused only at its share of the level.
+    """
+    try:
+        verdict = part.decide(evidence)
+        if verdict.word == "not reproduced":
+            shared = part.decide(replace(evidence, tests=evidence.tests * parts))
+            return verdict if shared.word == "not reproduced" else shared
+    except RequestError as error:
+        return Verdict("cannot tell", str(error))
+    return verdict
+
+
+def verdict_on_most(
+    count: int, of: int, level: float, text: str, shown: Sequence[tuple[str, str]] = ()
+) -> Verdict:
+    """Return whether a difference on `count` of `of` seeds holds on most seeds.
+
+    `reproduced` if the exact interval of the share (Clopper and Pearson) lies above one half, `not
+    reproduced` if it lies below, and else `cannot tell`. A difference on nearly all seeds is
+    decided the more surely the more seeds there are, which a verdict on "every seed" is not.
+    """
+    if of < FEWEST:
+        return Verdict("cannot tell", text, FEWEST - of, shown)
+    low, high = share_interval(count, of, 1 - level)
+    text += f" (95% interval of the share: {low:.2f} to {high:.2f})"
+    if low > MOST:
+        return Verdict("reproduced", text, shown=shown)
+    if high < MOST:
+        return Verdict("not reproduced", text, shown=shown)
+
+    def told(n: int) -> bool:
+        low, high = share_interval(round(n * count / of), n, 1 - level)
+        return low > MOST or high < MOST
+
+    return Verdict("cannot tell", text, more_seeds(told, of), shown)
+
+
+def more_seeds(told: Callable[[int], bool], seeds: int) -> int | None:
+    """Return how many seeds more would tell, if the shares stayed as they are."""
+    return next((more for more in range(1, MOST_SEEDS) if told(seeds + more)), None)

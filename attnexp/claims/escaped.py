@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 from statistics import median
 
-from attnexp.claims.decision import FEWEST, Decision, Verdict
+from attnexp.claims.decision import FEWEST, Bound, Decision, Verdict, more_seeds
 from attnexp.claims.evidence import Evidence
 from attnexp.runs.folder import Run
 from attnexp.stats.exact import fisher_larger, largest_difference
-
-MOST_SEEDS = 200
-"""The most seeds that are advised."""
 
 
 class Escaped(Decision):
@@ -34,14 +31,11 @@ class Escaped(Decision):
         at_least: float | None = None,
         at_most: float | None = None,
     ) -> None:
-        if (at_most is None) == (at_least is None):
-            raise ValueError(f"give at_most or at_least, got {at_most} and {at_least}")
         self.metric = metric
         self.first = first
         self.second = second
         self.least = least
-        self.at_least = at_least
-        self.at_most = at_most
+        self.bound = Bound(at_most, at_least)
 
     def numbers(self) -> Sequence[str]:
         return (self.metric,)
@@ -49,7 +43,7 @@ class Escaped(Decision):
     def decide(self, evidence: Evidence) -> Verdict:
         rows = [evidence.sample(self.metric, where).means for where in (self.first, self.second)]
         seeds = [len(row) for row in rows]
-        escaped = [sum(map(self._passes, row)) for row in rows]
+        escaped = [sum(map(self.bound.holds, row)) for row in rows]
         p = fisher_larger(escaped[0], seeds[0], escaped[1], seeds[1])
         shares = [
             f"{there} of {of} seeds with {where}"
@@ -67,16 +61,12 @@ class Escaped(Decision):
         most = largest_difference(escaped[0], seeds[0], escaped[1], seeds[1], evidence.level)
         if most < self.least:
             return Verdict("not reproduced", text, shown=shown)
-        needed = _seeds_needed(
-            escaped[0] / seeds[0], escaped[1] / seeds[1], min(seeds), evidence.level
-        )
-        return Verdict("cannot tell", text, needed, shown)
+        first, second = escaped[0] / seeds[0], escaped[1] / seeds[1]
 
-    def _passes(self, value: float) -> bool:
-        if self.at_least is not None:
-            return value >= self.at_least
-        assert self.at_most is not None
-        return value <= self.at_most
+        def told(n: int) -> bool:
+            return fisher_larger(round(first * n), n, round(second * n), n) <= evidence.level
+
+        return Verdict("cannot tell", text, more_seeds(told, min(seeds)), shown)
 
     def _steps(self, runs: Sequence[Run]) -> str:
         """Return the steps of escape of the runs that have escaped: smallest, median, largest."""
@@ -87,19 +77,10 @@ class Escaped(Decision):
             passed = [
                 int(step)
                 for step, value in zip(epochs.get("step", ()), epochs.get(column, ()), strict=True)
-                if self._passes(float(value))
+                if self.bound.holds(float(value))
             ]
-            if passed and self._passes(run.metrics.get(self.metric, float("nan"))):
+            if passed and self.bound.holds(run.metrics.get(self.metric, float("nan"))):
                 steps.append(passed[0])
         if not steps:
             return "skip"
         return f"{min(steps)} to {max(steps)}, median {median(steps):g}, of {len(steps)} seeds"
-
-
-def _seeds_needed(first: float, second: float, seeds: int, level: float) -> int | None:
-    """Return how many seeds more would be enough if the shares stayed as they are."""
-    for more in range(1, MOST_SEEDS):
-        n = seeds + more
-        if fisher_larger(round(first * n), n, round(second * n), n) <= level:
-            return more
-    return None

@@ -1,5 +1,6 @@
 """The evidence for a claim: its runs, and points that were computed without training."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
     curve: str
     x: float
     y: float
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the point can be drawn and judged."""
+        return math.isfinite(self.x) and math.isfinite(self.y)
 
 
 @dataclass(frozen=True)

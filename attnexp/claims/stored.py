@@ -1,7 +1,6 @@
-"""The files of a claim besides its runs: computed points, and the prediction."""
+"""The stored evidence for a claim: runs of its sweeps, computed points; and the prediction."""
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,18 +8,27 @@ from typing import Any
 
 import msgspec
 
-from attnexp.claims.evidence import Point
-from attnexp.claims.own import Own
+from attnexp.claims.claim import Claim, Own
+from attnexp.claims.evidence import Evidence, Point
 from attnexp.config.documents import read_document
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import write_bytes
+from attnexp.runs.folder import Run
 from attnexp.runs.key import RESULTS_VERSION
+from attnexp.runs.origin.command_line import own_words
+from attnexp.select.collect import collect
+
+FOLDER = Path("outputs") / "claims"
+"""The folder of the runs of claims, with a folder for each."""
 
 COMPUTED = "computed.json"
 """The file of computed points."""
 
 PREDICTED = "prediction.json"
 """The file of what was predicted, in the order in which it was written."""
+
+NO_PACKAGES = "hydra.searchpath=[]"
+"""The word, before all others, with which Hydra imports no package to find configurations in it."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -71,14 +79,9 @@ def read_points(folder: Path, origin: Origin) -> list[Point]:
         found: Computed = read_document(folder / COMPUTED, Computed)
     except RequestError:
         return []
-    if found.origin != origin or not all(map(is_finite, found.points)):
+    if found.origin != origin or not all(point.is_finite for point in found.points):
         return []
     return found.points
-
-
-def is_finite(point: Point) -> bool:
-    """Return whether a point can be drawn and judged."""
-    return math.isfinite(point.x) and math.isfinite(point.y)
 
 
 def write_points(folder: Path, origin: Origin, points: Sequence[Point]) -> None:
@@ -117,3 +120,60 @@ def prediction_digest(date: str, says: str) -> str:
 def _write(path: Path, content: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, msgspec.json.encode(content))
+
+
+def sweep_words(
+    words: Sequence[str], seeds: str, folder: Path, config_dir: Path | None
+) -> list[str]:
+    """Return the arguments of `attnexp -m` that run a sweep of a claim at these seeds."""
+    given = [f"seed={seeds}", "figures=false", f"output_dir={folder}"]
+    if not any(word.startswith("hydra/launcher=") for word in words):
+        given.append("hydra/launcher=parallel")
+    return [*own_words(config_dir), *words, *given]
+
+
+def first_words(
+    words: Sequence[str], seed: int, folder: Path, config_dir: Path | None
+) -> list[str]:
+    """Return the arguments of `attnexp -m` that run the first job of a sweep alone."""
+    from attnexp.sweeps.line import jobs_of  # which imports Hydra
+
+    first = jobs_of(sweep_words(words, str(seed), folder, config_dir))[0]
+    of_hydra = [word for word in words if word.startswith("hydra/launcher=")]
+    return [*own_words(config_dir), *of_hydra, *(override.text for override in first.overrides)]
+
+
+def finished_runs(folder: Path) -> list[Run]:
+    """Return the finished runs below a folder, none if it is not there."""
+    return [run for run in collect([folder]).runs if run.finished] if folder.is_dir() else []
+
+
+def evidence_of(
+    name: str, claim: Claim, config_dir: Path | None, trusted: bool, root: Path = FOLDER
+) -> Evidence:
+    """Return the evidence for a claim: the runs of its jobs as they are now, and its points.
+
+    A run in the folder of the claim counts if a sweep of the claim, composed at the seeds that are
+    there, has a job with its key. Runs that tuned settings do not count. `root` holds the folder of
+    each claim. Unless `trusted`, no code of the user's is run. Raises RequestError if a sweep
+    cannot be composed.
+    """
+    folder = root / name
+    found = [
+        run
+        for run in finished_runs(folder)
+        if not (run.summary.tuning and run.summary.tuning.tuning_run)
+    ]
+    seeds = sorted({run.seed for run in found if run.seed >= claim.first_seed})
+    keys: set[str] = set()
+    if seeds:
+        from attnexp.sweeps.line import jobs_of
+
+        for words in claim.sweeps:
+            line = sweep_words(words, ",".join(map(str, seeds)), folder, config_dir)
+            first = [] if trusted else [NO_PACKAGES]
+            keys |= {job.place.key for job in jobs_of([*first, *line])}
+    own = [run for run in found if run.summary.key in keys]
+    points = read_points(folder, origin_of(claim.computes, claim.own)) if claim.computes else []
+    decided = [point for point in points if point.seed >= claim.first_seed]
+    return Evidence(own, decided, left_out=len(found) - len(own), tests=claim.looks)

@@ -70,7 +70,7 @@ def runs(prefix: str, **others: Any) -> Iterator[str]:
 
 def claims(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Return the names of claims."""
-    from attnexp.claims.folders import names
+    from attnexp.claims.claim_file import names
 
     return names(parsed_args.config_dir)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.claims.folders import names
+from attnexp.claims.claim_file import names
 from attnexp.cli.arguments import Arguments, count
 from attnexp.cli.candidates import claims
 from attnexp.cli.drawing import add_look, asked_look, require_drawing
@@ -19,13 +19,13 @@ from attnexp.core.errors import CommandEnded, RequestError, RunFailedError
 from attnexp.runs.files import require_output, write_output
 
 if TYPE_CHECKING:
-    from attnexp.claims.card import Entry
+    from attnexp.claims.record import Entry
 
 EPILOG = """examples:
   attnexp claims                          all claims, with verdicts on the runs that are there
-  attnexp claims nw_rate                  run what is missing, and print the card
+  attnexp claims nw_rate                  run what is missing, and print the record
   attnexp claims nw_rate --seeds 20       with more seeds than the claim asks for
-  attnexp claims --all --output page.md   all of them, and a page with their cards
+  attnexp claims --all --output page.md   all of them, and a page with their records
 `attnexp docs claims` has the verdicts, and says how to write a claim of your own.
 """
 
@@ -38,9 +38,8 @@ def main(argv: Sequence[str]) -> None:
     sweep that fails and has said why, and RunFailedError if a claim could not be judged.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    from attnexp.claims.card import markdown, record
     from attnexp.claims.carry_out import figures_folder
-    from attnexp.claims.printed_card import list_claims, show_card
+    from attnexp.claims.record import list_claims, markdown, plain, show_record
 
     if arguments.config_dir is not None:
         search_user_modules(arguments.config_dir)
@@ -74,15 +73,15 @@ def main(argv: Sequence[str]) -> None:
         if not is_read:
             console.say(f"wrote {arguments.output}")
     if is_read:
-        sys.stdout.write(json.dumps([record(entry) for entry in entries]) + "\n")
+        sys.stdout.write(json.dumps([plain(entry) for entry in entries]) + "\n")
     elif len(chosen) == 1:
-        show_card(entries[0])
+        show_record(entries[0])
     else:
         list_claims(entries, arguments.config_dir)
     if failed := [entry.name for entry in entries if entry.verdict.word == "failed"]:
         sentence = f"{', '.join(failed)} could not be judged"
         if chosen:
-            raise RunFailedError(f"{sentence}: the card says why")
+            raise RunFailedError(f"{sentence}: the record says why")
         warn = console.warn_aside if is_read else console.warn
         warn(f"{sentence}: attnexp claims NAME says why")
 
@@ -93,10 +92,10 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
     Raises RequestError and CommandEnded for the only claim that was chosen; of several, each has
     its own verdict.
     """
-    from attnexp.claims.card import Entry, judged
     from attnexp.claims.carry_out import StepFailedError, draw_claim, plan_claim, run_claim
     from attnexp.claims.claim import read_claim
     from attnexp.claims.decision import Verdict
+    from attnexp.claims.record import Entry, judged
 
     claim = None
     try:
@@ -144,7 +143,7 @@ def make_parser() -> Arguments:
         "--config-dir", type=Path, metavar="DIR", help="a folder with claims of your own in claim/"
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the cards there, as Markdown"
+        "--output", type=Path, metavar="FILE", help="write the records there, as Markdown"
     )
     add_look(parser)
     return parser

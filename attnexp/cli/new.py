@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from string import Template
 
-from attnexp.claims import folders as claims
+from attnexp.claims import claim_file as claims
 from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices
 from attnexp.core import console

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attnexp.claims.claim import read_claim
-from attnexp.claims.gather import evidence_of
-from attnexp.claims.stored import prediction_digest, read_predictions
+from attnexp.claims.stored import evidence_of, prediction_digest, read_predictions
 from attnexp.course.comparison import LEAST_SEEDS
 from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Forecast
 from attnexp.course.stated import reach_of, stated
@@ -68,7 +67,7 @@ def check_forecast(
     means = {f"the mean of {asked.number} over seeds": [mean]}
     ends = {"Student's 95% interval of it": [mean - half, mean + half]}
     if spread.low is not None and spread.high is not None:
-        ends["the 95% interval of it on the card"] = [spread.low, spread.high]
+        ends["the 95% interval of it in the record"] = [spread.low, spread.high]
     reach = reach_of(mean, half)
     yield stated("measured", [answer.measured], means, reach)
     yield stated("interval", [answer.low, answer.high], ends, reach)

@@ -116,14 +116,6 @@ def test_a_cell_of_a_setting_has_the_type_of_its_text(cell, value, table, succee
     assert type(found) is type(value)
 
 
-def test_seeds_of_nineteen_digits_are_two_seeds(table, succeeds, tmp_path):
-    seeds = [1234567890123456788, 1234567890123456789]
-    table([{"seed": seed, "loss": 1} for seed in seeds])
-    succeeds("import", "csv", "runs.csv", "--metrics", "loss")
-    found = (tmp_path / "imported").glob("*/summary.json")
-    assert sorted(json.loads(path.read_text())["config"]["seed"] for path in found) == seeds
-
-
 def test_names_that_tell_runs_apart_replace_no_setting(table, succeeds, refused, tmp_path):
     table([{"Name": name, "run": 1, "run_name": 2, "loss": 1} for name in ("a", "b")])
     words = ("import", "csv", "runs.csv", "--settings", "run,run_name", "--metrics", "loss")
@@ -139,10 +131,10 @@ def test_names_that_tell_runs_apart_replace_no_setting(table, succeeds, refused,
 
 
 def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, succeeds, tmp_path):
-    row = {"a": "", "loss": "", "hits": "inf", "s": "7.0"}
-    table([row, {**row, "loss": 1, "s": 8}])
-    words = ("--settings", "a", "--metrics", "loss,hits", "--seed", "s", "--better", "hits=higher")
-    succeeds("import", "csv", "runs.csv", *words)
+    row = {"a": "", "loss": "None", "hits": "inf", "s": "7.0"}
+    table([row, {**row, "loss": 1, "s": 8}, {**row, "loss": "", "s": 9}])
+    words = ("--settings", "a", "--metrics", "loss,hits", "--seed", "s")
+    succeeds("import", "csv", "runs.csv", *words, "--better", "hits=higher")
     (summary,) = (tmp_path / "imported").glob("csv-seed7-*/summary.json")
     content = json.loads(summary.read_text())
     assert content["config"] == {"seed": 7}
@@ -173,6 +165,8 @@ def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, su
         ("loss\n1\n", "--metrics loss --better loss=up", "is not NAME=higher or NAME=lower"),
         ("loss\n\0\n", "--metrics loss", "line 2: not a text file"),
         ('loss\n"1\n', "--metrics loss", "line 2: it cannot be read"),
+        ("Step,a\n1,1\n", "--metrics a --seed Step", "'Step' says how far a run is, and is not"),
+        ("State,a\nok,1\nbad,2\n", "--metrics a", "State says how runs ended, and has 'bad'"),
         ("loss;a\n0,5;2\n", "--metrics loss", "separated by semicolons: save it with commas"),
         ("loss\ta\n1\t2\n", "--metrics loss", "separated by tabs: save it with commas"),
     ],

@@ -50,6 +50,26 @@ def test_folders_without_settings_are_told_apart_by_their_names(tmp_path):
     assert not any("--name-as" in note for note in notes)
 
 
+def test_a_run_with_a_failed_session_has_failed(tmp_path):
+    from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionEndInfo
+    from torch.utils.tensorboard import SummaryWriter
+
+    for name, statuses in {"ends": [1], "fails": [2, 1]}.items():  # success is 1, failure 2
+        with SummaryWriter(str(tmp_path / "runs" / name)) as writer:
+            writer.add_scalar("loss", 1.0, 0)
+            for status in statuses:
+                data = HParamsPluginData(session_end_info=SessionEndInfo(status=status))
+                plugin = SummaryMetadata.PluginData(
+                    plugin_name="hparams", content=data.SerializeToString()
+                )
+                value = Summary.Value(tag="end", metadata=SummaryMetadata(plugin_data=plugin))
+                writer.file_writer.add_summary(Summary(value=[value]))
+    found, _ = runs_of(tmp_path / "runs")
+    ends = {one.settings["run"]: one.run.status.value for one in found}
+    assert ends == {"ends": "finished", "fails": "failed"}
+
+
 def test_names_without_seeds_are_runs_of_seed_0(tmp_path):
     for i, name in enumerate(("dot", "dot_s3", "runs3")):
         write(tmp_path / "runs" / name, [9, i])

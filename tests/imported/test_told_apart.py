@@ -6,6 +6,10 @@ import sqlite3
 import pytest
 
 from attnexp import load_results
+from attnexp.imported.attempts import Point
+from attnexp.imported.outside import OutsideRun, Request
+from attnexp.imported.selection import select
+from attnexp.imported.tracked import Tracked, outside_runs
 
 MLFLOW = """
 CREATE TABLE experiments (experiment_id INTEGER, name TEXT);
@@ -138,13 +142,10 @@ def test_the_runs_of_wandbs_table_are_told_apart_by_name_and_count_as_they_ended
     assert set(frame["name"]) == {f"{m}_seed{s}" for m in ("dot", "cos") for s in range(3)}
 
 
-def test_a_state_that_is_no_word_for_an_end_is_a_column(succeeds, refused, tmp_path):
+def test_a_state_that_is_no_word_for_an_end_is_a_column(succeeds, tmp_path):
     (tmp_path / "s.csv").write_text("State,seed,acc\nOhio,0,1\nTexas,1,2\n")
     succeeds("import", "csv", "s.csv", "--metrics", "acc")
     assert set(load_results("imported")["status"]) == {"finished"}
-    (tmp_path / "s.csv").write_text("State,seed,acc\nfinished,0,1\nupset,1,2\n")
-    said = refused("import", "csv", "s.csv", "--metrics", "acc")
-    assert "the column State says how runs ended, and has 'upset': choose among finished" in said
 
 
 @pytest.mark.parametrize("setting", ["device", "experiment", "tracker", "figures", "output_dir"])
@@ -156,6 +157,19 @@ def test_a_setting_that_would_change_nothing_here_tells_runs_of_others_apart(
     succeeds("results", "imported", "--output", "rows.json")
     with open("rows.json") as file:
         assert sorted(row["mean"] for row in json.load(file)["rows"]) == [1, 2]
+
+
+def test_a_final_number_decides_over_the_last_of_a_curve():
+    points = [Point(step, {"acc": step / 8, "loss": 2.0 - step}) for step in (1, 2)]
+    ((run,), _) = outside_runs([Tracked("run a", "a", {}, points=points, final={"acc": 0.75})])
+    assert run.metrics == {"acc": 0.75, "loss": 0.0}
+    assert [row["acc"] for row in run.epochs] == [0.125, 0.25]
+
+
+def test_a_choice_is_text_and_a_setting_is_what_it_was():
+    run = OutsideRun("line 2", {"model": 3, "lr": 3}, {"acc": 1.0})
+    (one,) = select([run], Request())[0]
+    assert one.settings == {"model": "3", "lr": 3}
 
 
 def test_a_setting_called_seed_beside_another_seed_stays(succeeds, tmp_path):
@@ -183,13 +197,10 @@ def test_rows_that_nothing_tells_apart_cost_a_sentence(text, sentence, refused, 
     assert not (tmp_path / "imported").exists()
 
 
-def test_a_step_is_no_seed(refused, tmp_path):
-    (tmp_path / "r.csv").write_text("Step,acc\n1,1\n2,2\n")
-    said = refused("import", "csv", "r.csv", "--metrics", "acc", "--seed", "Step")
-    assert "'Step' says how far a run is, and is not a seed" in said
-
-
-@pytest.mark.parametrize(("cell", "seed"), [("42", 42), ("42.0", 42), ('"43"', 43), (" 44", 44)])
+@pytest.mark.parametrize(
+    ("cell", "seed"),
+    [("42", 42), ("42.0", 42), ('"43"', 43), (" 44", 44), ("0", 0), (str(2**60 + 1), 2**60 + 1)],
+)
 def test_a_seed_may_be_written_as_text(cell, seed, succeeds, tmp_path):
     (tmp_path / "r.csv").write_text(f"seed,acc\n{cell},1\n")
     succeeds("import", "csv", "r.csv", "--metrics", "acc")

@@ -121,6 +121,8 @@ def test_names_choose_and_the_first_metric_ranks(project, succeeds, tmp_path):
     assert summary["config"] == {"seed": 0}
     assert summary["primary"] == "eval.accuracy"
     assert summary["better"] == {"eval.accuracy": "higher", "loss": "lower"}
+    succeeds("import", "trackio", "project.db", "--metrics", "eval.accuracy", "--output", "ends")
+    assert not [*tmp_path.glob("ends/*/metrics.csv")]  # one number is no curve
 
 
 def test_the_older_tables_without_configurations_are_read(database, succeeds, tmp_path):
@@ -135,6 +137,7 @@ def test_the_older_tables_without_configurations_are_read(database, succeeds, tm
     assert list(frame["seed"]) == [0, 0]
     assert frame["loss"][0] == 2
     assert frame["loss"].isna()[1]
+    assert list(frame["status"]) == ["finished", "failed"]
     (curve,) = tmp_path.glob("imported/*/metrics.csv")
     assert curve.read_text() == "epoch,loss\n0,1.0\n1,nan\n"
 

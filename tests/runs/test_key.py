@@ -1,6 +1,7 @@
 import pytest
+from composed import composed, job_of
 
-from attnexp.runs.key import identity, run_key, run_name
+from attnexp.runs.key import run_key, run_name
 
 CONFIG = {
     "model": {"_target_": "a.B", "width": 1.0},
@@ -17,41 +18,61 @@ def with_width(width):
 
 
 SAME = {
-    "neutral": {"device": "cuda", "figures": False, "rerun": True, "output_dir": "elsewhere"},
-    "data with the seed of the run": {"data_seed": None},
     "one number written in two ways": with_width(1),
     "another order": dict(reversed(CONFIG.items())),
 }
-OTHER = {"seed": {"seed": 1}, "setting": with_width(2.0), "seed of the data": {"data_seed": 0}}
 
 
 @pytest.mark.parametrize("changes", SAME.values(), ids=SAME)
-def test_what_does_not_change_the_numbers_is_not_in_the_key(changes):
+def test_one_configuration_has_one_key(changes):
     assert run_key({**changes, **CONFIG, **changes}, {}) == run_key(CONFIG, {})
 
 
-def test_a_setting_that_came_later_and_is_null_is_not_in_the_key():
-    data = {"data": {"num_test": 5}}
-    later = {"data": {"num_test": 5, "test_lengths": None}}
-    assert run_key(CONFIG | later, {}) == run_key(CONFIG | data, {})
-    assert run_key(CONFIG | {"data": {"test_lengths": [5]}}, {}) != run_key(CONFIG | data, {})
+COMMANDS = (
+    ("model=gaussian_learned", "data=nile"),
+    ("model=scaled_dot", "normalizer=topk", "arch=transformer", "data=reverse", "data_seed=3"),
+    ("model=dot", "arch=decoder_only", "data=recall", "schedule=cosine", "tracker=wandb"),
+)
+NEUTRAL = (
+    *("device", "graphs", "figures", "rerun", "checkpoint_every", "fail_fast", "output_dir"),
+    *("train.attention_every", "tracker"),
+)
+PREFIXES = tuple(f"{path}." for path in NEUTRAL)
 
 
-def test_a_table_that_commas_separate_has_the_key_that_it_had():
-    data = {"data": {"path": "my.csv"}}
-    commas = {"data": {"path": "my.csv", "separator": None}}
-    tabs = {"data": {"path": "my.csv", "separator": "tab"}}
-    assert run_key(CONFIG | commas, {}) == run_key(CONFIG | data, {})
-    assert run_key(CONFIG | tabs, {}) != run_key(CONFIG | data, {})
+def changed_each(settings, prefix=""):
+    """Yields the dotted path of each setting, with the settings in which it alone differs."""
+    for name, value in settings.items():
+        if isinstance(value, dict) and value:
+            inside = changed_each(value, f"{prefix}{name}.")
+            yield from ((path, settings | {name: other}) for path, other in inside)
+        else:
+            yield f"{prefix}{name}", settings | {name: [value]}
+            if isinstance(value, bool | None):
+                yield f"{prefix}{name}", settings | {name: not value}
+            elif isinstance(value, int | float):
+                yield f"{prefix}{name}", settings | {name: value + 0.25}
 
 
-def test_neutral_settings_are_not_in_the_identity():
-    assert identity(CONFIG | SAME["neutral"]) == identity(CONFIG)
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_setting_that_is_not_neutral_changes_the_key(words):
+    settings = dict(job_of(composed(*words)).settings)
+    own = run_key(settings, {})
+    found = [(path, run_key(other, {}) != own) for path, other in changed_each(settings)]
+    assert len({path for path, _ in found}) > 30
+    wrong = [path for path, moves in found if moves == f"{path}.".startswith(PREFIXES)]
+    assert not wrong
 
 
-@pytest.mark.parametrize("changes", OTHER.values(), ids=OTHER)
-def test_what_changes_the_numbers_is_in_the_key(changes):
-    assert run_key(CONFIG | changes, {}) != run_key(CONFIG, {})
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("data_seed", 0), ("data.test_lengths", [5]), ("data.separator", "tab")],
+)
+def test_a_setting_that_came_later_is_not_in_the_key_while_it_is_null(path, value):
+    group, _, name = path.rpartition(".")
+    key = lambda own: run_key(CONFIG | ({group: {"path": "a"} | own} if group else own), {})  # noqa: E731
+    assert key({name: None}) == key({})
+    assert key({name: value}) != key({})
 
 
 def test_the_key_is_the_same_in_every_process_and_version():

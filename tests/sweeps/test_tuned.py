@@ -5,9 +5,15 @@ import re
 import shutil
 import signal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sweeping import summaries, until
+
+from attnexp.sweeps import tuned as tuning
+from attnexp.sweeps.line import compared_jobs, jobs_of
+from attnexp.sweeps.overrides import Axis, Override
 
 TUNED = ("-m", "hydra/sweeper=tuned", "figures=false", "train.max_epochs=3")
 WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
@@ -94,10 +100,32 @@ def test_a_best_value_at_the_end_of_those_tried_is_remarked(there):
     assert ends in more.stdout
 
 
+@pytest.mark.parametrize(
+    ("values", "losses", "beyond"),
+    [
+        ((1, 2, 3, 4), (5, 6, 7, 8), True),
+        ((4, 2, 3, 1), (8, 6, 7, 5), True),
+        ((1, 2, 3, 4), (8, 7, 6, 5), True),
+        ((1, 2, 3, 4), (6, 5, 7, 8), False),
+        ((1, 2, 3, 4), (5, 5, 7, 8), False),  # the one next to it is as good
+        ((4, 2, 3, 1), (5, 6, 5, 8), False),
+        ((1, 2), (5, 6), False),
+        (("a", "b", "c"), (5, 6, 7), False),
+    ],
+)
+def test_a_best_number_at_an_end_may_have_a_better_one_beyond(values, losses, beyond):
+    axis = Axis("w", tuple(Override(f"w={value}", (value,)) for value in values), plain=True)
+    means: Any = {(each,): loss for each, loss in zip(axis.overrides, losses, strict=True)}
+    found = tuning.Tuned("loss", min(means, key=means.__getitem__), means)
+    assert tuning._at_end(axis, 0, found) == beyond
+
+
 def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, swept):
     there(*TUNED, "hydra.sweeper.tune=['model.width=3,4']", "model=gaussian", "data.noise=0.1",
           "hydra.sweeper.seeds=[1]", "seed=2")  # fmt: skip
-    seeds = {one["config"]["seed"] for one in runs_of(swept, False)}
+    seeds = {
+        one["config"]["seed"] for one in runs_of(swept, False) if kind(one) == ("gaussian", 0.1)
+    }
     assert seeds == {0, 1, 2}, "a run that one sweep compared is no tuning run of another"
 
 
@@ -119,9 +147,13 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
 
 
 def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succeeds, tmp_path):
-    words = (*TUNED, RATES, "model=additive", "data=nile", "seed=range(3)", "figures=false")
-    answer = succeeds(*words)
-    tuning, compared = runs_of(tmp_path, True), runs_of(tmp_path, False)
+    answer = succeeds(*TUNED, RATES, "model=additive", "data=nile,sine", "seed=range(3)")
+    for one in summaries(tmp_path):
+        assert one["tuning"]["by_split"] == (one["choices"]["data"] == "nile")
+    tuning, compared = (
+        [one for one in runs_of(tmp_path, tuning_run) if one["choices"]["data"] == "nile"]
+        for tuning_run in (True, False)
+    )
     # two rates and one seed in each of three splits
     assert sorted(one["config"]["data_seed"] for one in tuning) == [0, 0, 1, 1, 2, 2]
     assert sorted(one["config"]["seed"] for one in compared) == [0, 1, 2]
@@ -140,6 +172,22 @@ def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succee
     assert "by loo_mse within the training rows of each split at seed 1000" in (
         " ".join(answer.stdout.split())
     )
+
+
+@pytest.mark.parametrize(
+    ("better", "best"), [("higher", {0: 0.2, 1: 0.1}), ("lower", {0: 0.1, 1: 0.2})]
+)
+def test_each_split_is_compared_once_at_its_own_best_value(tmp_path, monkeypatch, better, best):
+    means = {(0, 0.1): 3.0, (0, 0.2): 5.0, (1, 0.1): 5.0, (1, 0.2): 3.0}
+    at = lambda settings: (settings["data_seed"], settings["optim"]["lr"])  # noqa: E731
+    monkeypatch.setattr(tuning, "selection_of", lambda _: "m")
+    monkeypatch.setattr(tuning, "mean_of", lambda jobs, _: means[at(jobs[0].settings)])
+    monkeypatch.setattr(tuning, "finished", lambda _: SimpleNamespace(better={"m": better}))
+    monkeypatch.chdir(tmp_path)
+    tune = "hydra.sweeper.tune=['optim.lr=0.1,0.2']"
+    jobs = compared_jobs(["hydra/sweeper=tuned", tune, "model=additive", "data=nile", "seed=0,1"])
+    found = [(job.settings["seed"], job.settings["optim"]["lr"]) for job in jobs]
+    assert sorted(found) == [*best.items()]
 
 
 def test_a_dry_run_says_what_comes_and_runs_nothing(in_process, tmp_path):
@@ -182,8 +230,6 @@ def test_an_interrupted_one_goes_on(start, home):
 
 
 def test_a_tuned_range_and_a_tuned_file_are_read_as_those_of_a_sweep(tmp_path, monkeypatch):
-    from attnexp.sweeps.line import jobs_of
-
     monkeypatch.chdir(tmp_path)
     tune = "hydra.sweeper.tune=['model.width=range(0.1,0.5,0.1)','output_dir=表,été 2']"
     jobs = jobs_of(["hydra/sweeper=tuned", tune, "model=gaussian"])

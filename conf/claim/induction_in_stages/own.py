@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from attnexp.claims.decision import Decision, Verdict
+from attnexp.claims.decision import Decision, Verdict, verdict_on_most
 from attnexp.claims.evidence import Evidence
-from attnexp.claims.most_seeds import verdict_on_most
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from attnexp.claims.decision import Decision, Verdict
+from attnexp.claims.decision import Decision, Verdict, verdict_on_most
 from attnexp.claims.evidence import Evidence, Point
-from attnexp.claims.most_seeds import verdict_on_most
 
 
 class SameMinimum(Decision):

@@ -1,14 +1,25 @@
-"""The card of a claim, and the list of all: the claim, its runs and its verdict."""
+"""The record of a claim, and the list of all: the claim, its runs and its verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from attnexp.claims.claim import FOLDER, Claim
+from rich.cells import cell_len
+from rich.markup import escape
+
+from attnexp.claims.claim import Claim
+from attnexp.claims.claim_file import question
 from attnexp.claims.decision import Verdict
-from attnexp.claims.gather import evidence_of
-from attnexp.claims.stored import Predicted, prediction_digest, read_predictions
+from attnexp.claims.stored import (
+    FOLDER,
+    Predicted,
+    evidence_of,
+    prediction_digest,
+    read_predictions,
+)
+from attnexp.core import console
+from attnexp.core.errors import shortened
 
 UNREAD = "(not read at its source)"
 
@@ -47,8 +58,8 @@ def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> E
     return Entry(name, claim, verdict, read_predictions(FOLDER / name), evidence.left_out)
 
 
-def card(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a card, each with its head."""
+def record(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a record, each with its head."""
     claim, verdict = entry.claim, entry.verdict
     if claim is not None:
         source = claim.source
@@ -71,7 +82,7 @@ def card(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "left out", left_out_text(entry.left_out)
 
 
-def record(entry: Entry) -> dict[str, object]:
+def plain(entry: Entry) -> dict[str, object]:
     """Return a claim and its verdict as plain values, for programs.
 
     `word` is `reproduced`, `not reproduced`, `both solve it`, `cannot tell`, `not run`, `not
@@ -110,7 +121,7 @@ def _changes(claim: Claim, history: Sequence[Predicted]) -> Iterator[tuple[str, 
 
 
 def markdown(entries: Sequence[Entry], pictures: Mapping[str, Sequence[str]]) -> str:
-    """Return the cards as a page of Markdown, each with the pictures of its claim.
+    """Return the records as a page of Markdown, each with the pictures of its claim.
 
     Paths of pictures are relative to the page.
     """
@@ -118,7 +129,36 @@ def markdown(entries: Sequence[Entry], pictures: Mapping[str, Sequence[str]]) ->
     for entry in entries:
         name = entry.name
         lines = [f"## {name}", ""]
-        lines += [f"- **{head}**: {text}" for head, text in card(entry)]
+        lines += [f"- **{head}**: {text}" for head, text in record(entry)]
         lines += [f"\n![{name}: {Path(path).stem}](<{path}>)" for path in pictures[name]]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
+
+
+def show_record(entry: Entry) -> None:
+    """Print the record of a claim: a table in a terminal, and a line for each entry in a pipe."""
+    lines = list(record(entry))
+    if not console.out.is_terminal:
+        width = max(cell_len(head) for head, _ in lines)
+        for head, text in [(entry.name, ""), *lines]:
+            console.say(f"{console.aligned(head, 'left', width)}  {text}".rstrip())
+        return
+    table = console.plain_table([entry.name, ""])
+    for head, text in lines:
+        table.add_row(escape(head), escape(text))
+    console.out.print(table)
+
+
+def list_claims(entries: Sequence[Entry], config_dir: Path | None) -> None:
+    """Print a table of claims, and below it the errors that kept claims from a verdict."""
+    table = console.plain_table(["claim", "verdict", "minutes", "asks"], right=["minutes"])
+    for entry in entries:
+        minutes = f"{entry.claim.minutes:g}" if entry.claim else ""
+        asks = question(entry.name, config_dir)
+        table.add_row(*map(escape, (entry.name, entry.text, minutes, asks)))
+    console.out.print(table)
+    for entry in entries:
+        if entry.verdict.word == "failed":
+            console.say(f"{entry.name}: {shortened(entry.verdict.because)}")
+        elif entry.left_out:
+            console.say(f"{entry.name}: {left_out_text(entry.left_out)}")

@@ -1,22 +1,249 @@
-"""What claims compute without training, by hand where there is a hand."""
+"""The Python of the claims that ship: decisions on runs of known truth, and computed points."""
 
 import math
+from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 import torch
 from shipped_claims import own_of
 
 from attnexp.attention.multihead import MultiHead
+from attnexp.claims.evidence import Evidence, Point
+from attnexp.core.errors import RequestError
 from attnexp.normalizers.sparsemax import Sparsemax
+from attnexp.runs import files
 from attnexp.scores.scaled_dot import ScaledDot
 
+Rate, errors_of, slope_of = (
+    getattr(own_of("nw_rate"), name) for name in ("Rate", "errors_of", "slope_of")
+)
+SameMinimum, minima = (
+    getattr(own_of("learned_width_is_cross_validation"), name) for name in ("SameMinimum", "minima")
+)
+Stages = own_of("induction_in_stages").Stages
+
+X = np.linspace(0, 5, 51)
+RATE: dict[str, Any] = {
+    "expected": -0.8,
+    "tolerance": 0.05,
+    "low": 1,
+    "high": 4,
+    "shown": {"whole": [0, 5]},
+}
 one_symbol_fades = own_of("one_symbol_fades").one_symbol_fades
 rank = own_of("rank_collapse")
 capacity = own_of("associative_capacity")
 sinks = own_of("sinks_are_necessary")
 kernels = own_of("sparse_is_a_kernel")
 variance_of_scores = own_of("scale_and_width").variance_of_scores
+
+
+@pytest.fixture
+def curve_of(loaded):
+    """Writes a run whose squared error is one number inside 1 to 4, and another at the ends."""
+
+    def write(size, seed, error, ends, width=1.0):
+        run = loaded({"seed": seed, "data.num_train": size, "model.width": width})
+        inside = (X >= 0.999) & (X <= 4.001)
+        off = np.sqrt(np.where(inside, error, ends))
+        rows = [
+            {"x": float(x), "truth": 0.0, "prediction": float(o)}
+            for x, o in zip(X, off, strict=True)
+        ]
+        files.write_rows(run.folder / files.PREDICTIONS, rows)
+        return run
+
+    return write
+
+
+@pytest.fixture
+def two_widths(curve_of):
+    """Runs at two sizes and two widths: the error is least at the first width, then the second."""
+    errors = [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
+    return [
+        curve_of(size, seed, error, 1.0, width) for seed in (0, 1) for size, width, error in errors
+    ]
+
+
+@pytest.fixture
+def falling(curve_of):
+    def runs(slope, seeds=10, noise=0.01):
+        rng = np.random.default_rng(0)
+        return [
+            curve_of(size, seed, size**slope * np.exp(rng.normal(0, noise)), size**-0.5)
+            for seed in range(seeds)
+            for size in (100, 1000, 10000)
+        ]
+
+    return runs
+
+
+def test_a_rate_that_is_within_tolerance_is_reproduced(falling):
+    verdict = Rate(**RATE).decide(Evidence(falling(-0.8)))
+    assert verdict.word == "reproduced"
+    assert "the slope is -0.8" in verdict.because
+    assert "over 10 seeds, where -0.8 is claimed" in verdict.because
+    ((name, text),) = verdict.shown
+    assert name == "whole"
+    assert text.startswith("-0.")
+
+
+def test_another_rate_is_not(falling):
+    assert Rate(**RATE).decide(Evidence(falling(-0.6))).word == "not reproduced"
+
+
+def test_few_or_noisy_seeds_cannot_tell(falling):
+    runs = falling(-0.8, noise=1.0)
+    few = Rate(**RATE).decide(Evidence([run for run in runs if run.seed == 0]))
+    assert (few.word, few.more_seeds) == ("cannot tell", 5)
+    noisy = Rate(**RATE).decide(Evidence(runs))
+    assert noisy.word == "cannot tell"
+    assert noisy.more_seeds > 10
+    assert noisy.text == f"cannot tell: {noisy.more_seeds} more seeds"
+
+
+def test_the_best_width_of_each_size_counts(two_widths):
+    slope, reach, seeds = slope_of(errors_of(two_widths, 1, 4))
+    assert slope == pytest.approx(-1.0)
+    assert reach == pytest.approx(0.0, abs=1e-12)
+    assert seeds == 2
+
+
+def test_the_interval_of_a_slope_covers_it():
+    """Errors of seeds from the exponential distribution, whose logarithm is far from normal."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(300):
+        table = {n: n**-0.8 * rng.exponential(size=20) for n in (100, 1000, 10000)}
+        errors = {1.0: {n: dict(enumerate(values.tolist())) for n, values in table.items()}}
+        slope, reach, _ = slope_of(errors)
+        held += abs(slope + 0.8) <= reach
+    assert held / 300 > 0.9
+
+
+def test_points_of_a_step_are_a_part_of_those_that_were_tested(curve_of):
+    run = curve_of(10, 0, 1.0, 3.0)
+    (by_size,) = errors_of([run], 0, 4, 1.0).values()  # x = 0, 1, 2, 3, 4
+    assert by_size[10][0] == pytest.approx((3 + 4 * 1) / 5)
+    with pytest.raises(RequestError, match="was not tested on 7 <= x <= 8"):
+        errors_of([run], 7, 8)
+
+
+def test_a_rate_is_refused_where_there_is_no_curve(loaded):
+    with pytest.raises(RequestError, match="has no predictions of a curve"):
+        Rate(**RATE).decide(Evidence([loaded({})]))
+
+
+@pytest.fixture
+def searched(loaded):
+    """Runs of a grid with given errors by width, and a learned one."""
+
+    def run(model, seed, width, error):
+        settings = {"seed": seed, "model.width": float(width)}
+        return loaded(settings, choices={"model": model}, metrics={"loo_mse": error})
+
+    def write(learned, grid):
+        runs = [run("learned", seed, 1, error) for seed, error in enumerate(learned)]
+        for seed, errors in enumerate(grid):
+            runs += [run("grid", seed, *point) for point in enumerate(errors, start=1)]
+        return SameMinimum("loo_mse", "learned", "grid", 0.001).decide(Evidence(runs))
+
+    return write
+
+
+ONE, TWO = [3.0, 1.0, 2.0], [3.0, 1.0, 2.0, 1.5, 4.0]
+
+
+def test_the_curve_of_a_minimum_is_the_grid(loaded):
+    fields = {"choices": {"model": "grid"}, "metrics": {"loo_mse": 0.25}}
+    runs = [loaded({"seed": 3, "model.width": 2.0}, **fields)]
+    runs.append(loaded({"seed": 3}, choices={"model": "learned"}))
+    decision = SameMinimum("loo_mse", "learned", "grid", 0.001)
+    assert decision.curves(Evidence(runs)) == [Point(3, "grid", 2.0, 0.25)]
+
+
+def test_minima_are_places_lower_than_their_neighbours():
+    assert minima(dict(enumerate(ONE))) == [1.0]
+    assert minima(dict(enumerate(TWO))) == [1.0, 1.5]
+    assert minima({1.0: 1.0, 2.0: 2.0}) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("learned", "grid", "word"),
+    [
+        ([0.9995, 1.0005] * 3, [ONE] * 6, "reproduced"),
+        ([1.0] * 6 + [1.5], [ONE] * 6 + [TWO], "reproduced"),  # in the other of two minima
+        ([1.0] * 5 + [1.5], [ONE] * 6, "cannot tell"),
+        ([1.0] * 19 + [1.5], [ONE] * 20, "reproduced"),  # nearly all of many
+        ([1.5] * 5 + [1.0], [ONE] * 6, "cannot tell"),
+        ([1.5] * 6, [ONE] * 6, "not reproduced"),
+        ([1.0] * 5, [ONE] * 5, "cannot tell"),
+        ([1.5] * 20, [TWO] * 20, "cannot tell"),  # no seed decides
+        ([1.5005] * 20, [TWO] * 20, "cannot tell"),  # to within the tolerance of a thousandth
+        ([2.5] * 20, [TWO] * 20, "not reproduced"),  # two minima, and in neither
+        ([1.4] * 20, [TWO] * 20, "not reproduced"),
+        ([1.5] * 6 + [2.5] * 6, [TWO] * 12, "not reproduced"),
+    ],
+)
+def test_a_minimum_is_the_same_or_not(searched, learned, grid, word):
+    assert searched(learned, grid).word == word
+
+
+@pytest.fixture
+def staged(loaded):
+    def write(*courses):
+        runs = [loaded({"seed": seed}) for seed in range(len(courses))]
+        for run, course in zip(runs, courses, strict=True):
+            rows = [
+                {"epoch": i, "step": 25 * i, "val_early": early, "val_late": late}
+                for i, (early, late) in enumerate(course, start=1)
+            ]
+            files.write_rows(run.folder / files.METRICS, rows)
+        return Stages("val_early", "val_late", 0.03, "seed >= 0").decide(Evidence(runs))
+
+    return write
+
+
+WITH = [(0.2, 0.3), (0.02, 0.06), (0.05, 0.01)]
+AT_ONCE = [(0.2, 0.3), (0.05, 0.01), (0.05, 0.01)]
+BACK = [(0.02, 0.06), (0.05, 0.01), (0.02, 0.06)]
+NEVER = [(0.2, 0.3), (0.02, 0.06), (0.02, 0.06)]
+
+
+@pytest.mark.parametrize(
+    ("courses", "word"),
+    [
+        ([WITH] * 6, "reproduced"),
+        ([WITH] * 5, "cannot tell"),
+        ([WITH] * 5 + [AT_ONCE], "cannot tell"),
+        ([WITH] * 19 + [AT_ONCE], "reproduced"),
+        ([BACK, AT_ONCE] * 3, "not reproduced"),
+        ([NEVER] * 9 + [WITH], "not reproduced"),
+    ],
+)
+def test_stages_are_there_or_not(staged, courses, word):
+    assert staged(*courses).word == word
+
+
+def test_the_steps_of_stages_are_shown(staged):
+    verdict = staged(WITH, WITH, WITH)
+    assert dict(verdict.shown)["seed 2"] == "val_early from step 50 on, val_late from 75 on"
+
+
+def test_columns_that_were_not_logged_decide_nothing(loaded):
+    runs = [loaded({"seed": seed}) for seed in range(3)]
+    decision = Stages("val_early", "val_late", 0.03, "seed >= 0")
+    with pytest.raises(RequestError, match="logged no step and no val_early and no val_late"):
+        decision.decide(Evidence(runs))
+
+
+def test_the_curves_of_a_rate_are_errors_at_the_best_width(two_widths):
+    points = Rate(**RATE | {"shown": {}}).curves(Evidence(two_widths))
+    assert {(p.seed, p.curve, p.x, round(p.y, 6)) for p in points} == {
+        (seed, "1 <= x <= 4", *point) for seed in (0, 1) for point in [(10, 1.0), (100, 0.1)]
+    }
 
 
 def by_curve(points):

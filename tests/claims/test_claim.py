@@ -1,16 +1,16 @@
 """Claims as files: those that are shipped, and bad ones."""
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import yaml
 from conftest import CONF, ROOT
 
-from attnexp.claims.card import UNREAD, Entry, card
 from attnexp.claims.claim import read_claim
+from attnexp.claims.claim_file import names, question
 from attnexp.claims.evidence import Evidence
-from attnexp.claims.folders import names, question
+from attnexp.claims.record import UNREAD, Entry, record
 from attnexp.core.errors import RequestError
 
 NAMES = names()
@@ -26,7 +26,7 @@ def test_each_claim_says_what_it_has_to(name):
     assert claim.minutes > 0
     verdict = claim.verdict(Evidence())
     assert verdict.word == "not run"
-    heads = [head for head, _ in card(Entry(name, claim, verdict))]
+    heads = [head for head, _ in record(Entry(name, claim, verdict))]
     assert [head for head in heads if head != "known fault"][:6] == [
         "claim",
         "source",
@@ -35,7 +35,7 @@ def test_each_claim_says_what_it_has_to(name):
         "here",
         "predicted",
     ]
-    printed = dict(card(Entry(name, claim, verdict)))["printed"]
+    printed = dict(record(Entry(name, claim, verdict)))["printed"]
     assert (UNREAD in printed) == (not claim.source.read)
 
 
@@ -190,6 +190,11 @@ def test_what_computes_is_checked_before_it_runs(own, computes, sentence):
     claim = read_claim("mine", own(computes=computes))
     with pytest.raises(RequestError, match=sentence):
         list(claim.missing_points([0], []))
+
+
+def test_a_prediction_may_have_the_day_of_any_time_zone(own):
+    day = (datetime.now(UTC) + timedelta(hours=14)).date()
+    assert read_claim("mine", own(prediction={"date": str(day), "says": "x"})).prediction.says
 
 
 def test_an_own_py_that_is_missing_or_broken_gets_a_sentence(own):
