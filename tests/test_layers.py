@@ -90,7 +90,10 @@ def test_imports_stay_within_the_table(path):
 
 
 def test_shapes_are_checked_wherever_they_are_annotated(pytestconfig):
-    *checked, _ = pytestconfig.getoption("--jaxtyping-packages").split(",")
+    (packages,) = re.findall(
+        r"--jaxtyping-packages=(\S+)", " ".join(pytestconfig.getini("addopts"))
+    )
+    *checked, _ = packages.split(",")
     for path in FILES:
         if any(name.startswith("jaxtyping.") for name in imports(path)):
             module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)

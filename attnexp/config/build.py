@@ -32,7 +32,7 @@ from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.base import TrainSettings
 from attnexp.training.device import choose_device, prepare_processor
 from attnexp.training.early_stopping import Target
-from attnexp.training.optimizers import reads_rate_once
+from attnexp.training.optimizers import reads_rate_once, without_compiler
 from attnexp.training.precision import choose_precision
 from attnexp.training.prepared_run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
@@ -99,7 +99,7 @@ def prepare(job: Job) -> PreparedRun:
 def assemble(job: Job) -> PreparedRun:
     """Build a run as `prepare` does, for what needs no training: no optimizer is made.
 
-    Making one imports PyTorch's compiler, which takes seconds.
+    Making one of PyTorch's imports its compiler, which takes seconds.
     """
     plain, opening = job.settings, job.first_summary()
     chosen = opening.choices
@@ -145,7 +145,7 @@ def assemble(job: Job) -> PreparedRun:
         dataset=dataset.to(device, precision.dtype),
         model=model,
         task=task,
-        optimizer=made["optim"],
+        optimizer=without_compiler(plain["optim"], made["optim"]),
         schedule=schedule,
         settings=made["train"](),
         tracker=GuardedTracker(made["tracker"]()),

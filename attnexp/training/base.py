@@ -3,13 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from torch.optim import Optimizer
-
 from attnexp.scores.base import require_positive
-from attnexp.training.optimizers import Rprop
-
-OptimizerFactory = Callable[..., Optimizer | Rprop]
-"""Builds an optimizer when called with `params`."""
 
 Schedule = Callable[[float], float]
 """The factor of the learning rate at a share of training in [0, 1]."""

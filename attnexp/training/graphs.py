@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from attnexp.core import console
-from attnexp.training.optimizers import Rprop
+from attnexp.training.optimizers import OwnOptimizer
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Captured:
         work: Work,
         recorder: "CudaRecorder",
         model: nn.Module,
-        optimizer: Optimizer | Rprop | None = None,
+        optimizer: Optimizer | OwnOptimizer | None = None,
     ) -> None:
         self._name = name
         self._work = work
@@ -239,6 +239,6 @@ def _held(model: nn.Module) -> Iterator[torch.Generator]:
                 yield value
 
 
-def _state_tensors(optimizer: Optimizer | Rprop | None) -> list[Tensor]:
+def _state_tensors(optimizer: Optimizer | OwnOptimizer | None) -> list[Tensor]:
     states = () if optimizer is None else optimizer.state.values()
     return [value for state in states for value in state.values() if isinstance(value, Tensor)]

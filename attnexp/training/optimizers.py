@@ -1,10 +1,14 @@
-"""Rprop. All other optimizers are those of torch.optim, named by their path."""
+"""Rprop and Adam without PyTorch's compiler. All other optimizers are those of torch.optim."""
 
-from collections.abc import Callable, Iterable
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from attnexp.scores.base import require_positive
 
@@ -12,18 +16,40 @@ GROW, SHRINK, SMALLEST = 1.2, 0.5, 1e-6
 """The factors of a step whose gradient keeps and changes its sign, and the smallest step."""
 
 
-class Rprop:
+class OwnOptimizer(ABC):
+    """An optimizer that does not derive from PyTorch's.
+
+    Every one that does imports PyTorch's compiler, which takes as long as the import of torch
+    itself: most of the time of small runs.
+    """
+
+    param_groups: list[dict[str, Any]]
+    state: dict[Tensor, dict[str, Tensor]]
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Tensor]) -> Tensor:
+        """Update the parameters once, and return the loss that `closure` computes.
+
+        `closure` also computes the gradients. A parameter without one stays as it is.
+        """
+        loss = closure()
+        for group in self.param_groups:
+            self._update([each for each in group["params"] if each.grad is not None], group)
+        return loss
+
+    @abstractmethod
+    def _update(self, parameters: Sequence[Tensor], group: Mapping[str, Any]) -> None:
+        """Update parameters of a group, which have gradients."""
+
+
+class Rprop(OwnOptimizer):
     """Resilient backpropagation, with a separate first step for parameters that are one number.
 
     Riedmiller and Braun (1993): an entry moves by its own step, against the sign of its gradient.
     The step grows by 1.2 while the sign stays and halves when it changes; the entry does not move
     in that update. It is made for the full batch. `lr` is the first step of matrices and vectors,
     `scalar_lr` that of scalars such as a kernel's width, which have another scale, and `max_step`
-    the largest step.
-
-    The updates are those of `torch.optim.Rprop`, bit for bit. Every optimizer that derives from
-    PyTorch's imports its compiler, which takes as long as the import of torch itself, and this one
-    trains the runs that take no longer than that.
+    the largest step. The updates are those of `torch.optim.Rprop`, bit for bit.
 
     Raises ValueError for a step that is not positive.
     """
@@ -42,36 +68,119 @@ class Rprop:
         for group in groups:
             group["capturable"] = True  # an update is tensor operations alone
         self.param_groups = [group for group in groups if group["params"]]
-        self.state: dict[Tensor, dict[str, Tensor]] = {}
+        self.state = {}
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Tensor]) -> Tensor:
-        """Update the parameters once, and return the loss that `closure` computes.
+    def _update(self, parameters: Sequence[Tensor], group: Mapping[str, Any]) -> None:
+        for parameter in parameters:
+            if parameter not in self.state:
+                self.state[parameter] = {
+                    "step_size": torch.zeros_like(parameter, requires_grad=False) + group["lr"],
+                    "before": torch.zeros_like(parameter, requires_grad=False),
+                }
+            step, before = self.state[parameter].values()
+            assert parameter.grad is not None
+            sign = parameter.grad * before
+            step.mul_(torch.where(sign > 0, GROW, torch.where(sign < 0, SHRINK, 1.0)))
+            step.clamp_(SMALLEST, group["max_step"])
+            gradient = parameter.grad.masked_fill(sign < 0, 0.0)
+            parameter.addcmul_(gradient.sign(), step, value=-1)
+            before.copy_(gradient)
 
-        `closure` also computes the gradients. A parameter without one stays as it is.
-        """
-        loss = closure()
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, parameter.grad, group["lr"], group["max_step"])
-        return loss
 
-    def _update(
-        self, parameter: Tensor, gradient: Tensor, lr: float | Tensor, max_step: float
+class Adam(OwnOptimizer):
+    """Adam, with the settings of `torch.optim.Adam` that most runs use, and its updates to the bit.
+
+    Kingma and Ba (2015), algorithm 1. With g the gradient plus `weight_decay` times the parameter,
+    m' = b_1 m + (1 - b_1) g and v' = b_2 v + (1 - b_2) g^2, a parameter moves by
+
+        -lr m' / (1 - b_1^t) / (sqrt(v' / (1 - b_2^t)) + eps)
+
+    at step t. With `fused` one operation of PyTorch updates all parameters.
+
+    Raises ValueError for a negative rate, eps or decay, and for betas outside [0, 1).
+    """
+
+    def __init__(
+        self,
+        params: Iterable[nn.Parameter],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        fused: bool = False,
     ) -> None:
-        if parameter not in self.state:
-            self.state[parameter] = {
-                "step_size": torch.zeros_like(parameter, requires_grad=False) + lr,
-                "before": torch.zeros_like(parameter, requires_grad=False),
-            }
-        step, before = self.state[parameter].values()
-        sign = gradient * before
-        step.mul_(torch.where(sign > 0, GROW, torch.where(sign < 0, SHRINK, 1.0)))
-        step.clamp_(SMALLEST, max_step)
-        gradient = gradient.masked_fill(sign < 0, 0.0)
-        parameter.addcmul_(gradient.sign(), step, value=-1)
-        before.copy_(gradient)
+        for name, value in {"lr": lr, "eps": eps, "weight_decay": weight_decay}.items():
+            if not value >= 0:
+                raise ValueError(f"{name} must be at least 0, got {value}")
+        if not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"betas must be at least 0 and below 1, got {list(betas)}")
+        group = {"params": list(params), "lr": lr, "betas": tuple(betas), "eps": eps}
+        self.param_groups = [
+            {**group, "weight_decay": weight_decay, "fused": fused, "capturable": False}
+        ]
+        self.state = {}
+
+    def _update(self, parameters: Sequence[Tensor], group: Mapping[str, Any]) -> None:
+        for parameter in parameters:
+            if parameter not in self.state:
+                place = parameter.device if group["fused"] else torch.device("cpu")
+                self.state[parameter] = {
+                    "step": torch.zeros((), dtype=torch.float32, device=place),
+                    "exp_avg": torch.zeros_like(parameter, requires_grad=False),
+                    "exp_avg_sq": torch.zeros_like(parameter, requires_grad=False),
+                }
+        if not group["fused"]:
+            for parameter in parameters:
+                self._move(parameter, group)
+        elif parameters:
+            own = [self.state[parameter] for parameter in parameters]
+            steps = [each["step"] for each in own]
+            beta1, beta2 = group["betas"]
+            torch._foreach_add_(steps, 1)
+            torch._fused_adam_(
+                list(parameters),
+                [parameter.grad for parameter in parameters if parameter.grad is not None],
+                [each["exp_avg"] for each in own],
+                [each["exp_avg_sq"] for each in own],
+                [],
+                steps,
+                lr=group["lr"],
+                beta1=beta1,
+                beta2=beta2,
+                weight_decay=group["weight_decay"],
+                eps=group["eps"],
+                amsgrad=False,
+                maximize=False,
+            )
+
+    def _move(self, parameter: Tensor, group: Mapping[str, Any]) -> None:
+        """Update one parameter, an operation at a time."""
+        step, average, square = self.state[parameter].values()
+        beta1, beta2 = group["betas"]
+        gradient = parameter.grad
+        assert gradient is not None
+        if group["weight_decay"]:
+            gradient = gradient.add(parameter, alpha=group["weight_decay"])
+        step += 1
+        average.lerp_(gradient, 1 - beta1)
+        square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        t = step.item()
+        root = (square.sqrt() / (1 - beta2**t) ** 0.5).add_(group["eps"])
+        parameter.addcdiv_(average, root, value=-(group["lr"] / (1 - beta1**t)))
+
+
+OptimizerFactory = Callable[..., Optimizer | OwnOptimizer]
+"""Builds an optimizer when called with `params`."""
+
+
+def without_compiler(settings: Mapping[str, Any], make: OptimizerFactory) -> OptimizerFactory:
+    """Return the factory of `Adam` for settings of PyTorch's that it has, else the one given."""
+    own = {name: value for name, value in settings.items() if name != "_target_"}
+    if settings["_target_"] in PYTORCHS_ADAM and own.keys() <= {
+        *inspect.signature(Adam).parameters
+    }:
+        return partial(Adam, **own)
+    return make
 
 
 def reads_rate_once(optimizer: object) -> bool:
@@ -79,8 +188,11 @@ def reads_rate_once(optimizer: object) -> bool:
     return isinstance(optimizer, Rprop | torch.optim.Rprop)
 
 
+PYTORCHS_ADAM = ("torch.optim.Adam", "torch.optim.adam.Adam")
+
 ELEMENTWISE = frozenset(
     {
+        "attnexp.training.optimizers.Adam",
         "attnexp.training.optimizers.Rprop",
         *(
             f"torch.optim.{name.lower()}.{name}"

@@ -11,7 +11,8 @@ from attnexp.data.base import Dataset
 from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.base import Tracker
-from attnexp.training.base import OptimizerFactory, Schedule, TrainSettings
+from attnexp.training.base import Schedule, TrainSettings
+from attnexp.training.optimizers import OptimizerFactory
 from attnexp.training.precision import Precision
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from attnexp.training.base import NotReplicableError
-from attnexp.training.optimizers import Rprop
+from attnexp.training.optimizers import OwnOptimizer
 
 State = dict[str, Any]
 """Tensors, numbers, text and None by name, in dictionaries and lists of any depth."""
@@ -67,12 +67,12 @@ def _generators(model: nn.Module) -> Iterator[tuple[str, torch.Generator]]:
             yield path, generator
 
 
-def optimizer_state(optimizer: Optimizer | Rprop) -> list[State]:
+def optimizer_state(optimizer: Optimizer | OwnOptimizer) -> list[State]:
     """Return an optimizer's state of each of its parameters, group by group."""
     return [dict(optimizer.state.get(parameter, {})) for _, parameter in _parameters(optimizer)]
 
 
-def load_optimizer_state(optimizer: Optimizer | Rprop, states: Sequence[State]) -> None:
+def load_optimizer_state(optimizer: Optimizer | OwnOptimizer, states: Sequence[State]) -> None:
     """Set the state of a new optimizer. Raises ValueError for another number of parameters."""
     for (group, parameter), state in zip(_parameters(optimizer), states, strict=True):
         if state:
@@ -81,7 +81,7 @@ def load_optimizer_state(optimizer: Optimizer | Rprop, states: Sequence[State]) 
             }
 
 
-def _parameters(optimizer: Optimizer | Rprop) -> Iterator[tuple[Mapping[str, Any], Tensor]]:
+def _parameters(optimizer: Optimizer | OwnOptimizer) -> Iterator[tuple[Mapping[str, Any], Tensor]]:
     for group in optimizer.param_groups:
         yield from ((group, parameter) for parameter in group["params"])
 

@@ -14,7 +14,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.core.batch import Batch
 from attnexp.tasks.base import Task
 from attnexp.training.graphs import Captured, CudaRecorder, Work
-from attnexp.training.optimizers import Rprop
+from attnexp.training.optimizers import OwnOptimizer
 from attnexp.training.precision import Autocast
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Gradient:
 class EagerStep:
     """Computes a step eagerly, one kernel at a time, with any optimizer."""
 
-    def __init__(self, gradient: Work, optimizer: Optimizer | Rprop) -> None:
+    def __init__(self, gradient: Work, optimizer: Optimizer | OwnOptimizer) -> None:
         self._gradient = gradient
         self._optimizer = optimizer
         self._rates = [group["lr"] for group in optimizer.param_groups]
@@ -75,7 +75,7 @@ class CapturedStep:
     """
 
     def __init__(
-        self, gradient: Gradient, optimizer: Optimizer | Rprop, recorder: CudaRecorder
+        self, gradient: Gradient, optimizer: Optimizer | OwnOptimizer, recorder: CudaRecorder
     ) -> None:
         self._groups = optimizer.param_groups
         self._rates = [group["lr"] for group in self._groups]
@@ -92,12 +92,14 @@ class CapturedStep:
         return self._update(batch)
 
 
-def _update(optimizer: Optimizer | Rprop, gradient: Work, batch: Batch) -> Float[Tensor, ""]:
+def _update(optimizer: Optimizer | OwnOptimizer, gradient: Work, batch: Batch) -> Float[Tensor, ""]:
     closure: Callable[[], Any] = partial(gradient, batch)
     return cast(Tensor, optimizer.step(closure))
 
 
-def training_step(gradient: Gradient, optimizer: Optimizer | Rprop, graphs: bool = True) -> Step:
+def training_step(
+    gradient: Gradient, optimizer: Optimizer | OwnOptimizer, graphs: bool = True
+) -> Step:
     """Return the step for the model's device: with `graphs` CUDA graphs on a GPU, else eager steps.
 
     If the update cannot be part of a graph, only the gradient is a graph.
@@ -112,17 +114,18 @@ def training_step(gradient: Gradient, optimizer: Optimizer | Rprop, graphs: bool
     return EagerStep(Captured("the gradient", gradient, recorder, gradient.model), optimizer)
 
 
-def keeps_to_the_device(optimizer: Optimizer | Rprop) -> bool:
+def keeps_to_the_device(optimizer: Optimizer | OwnOptimizer) -> bool:
     """Return whether an optimizer updates by tensor operations on the parameters' device alone.
 
-    Its groups then have `capturable`, PyTorch's name for this. The setting is turned on here for an
-    fused optimizer of PyTorch that has it, before its first step, but not for a user's. Without
-    `fused` it is not turned on: PyTorch would divide by the rate, which may be 0. Nor is it in
-    double precision: PyTorch would compute the step's bias correction in float32.
+    Its groups then have `capturable`, PyTorch's name for this. The setting is turned on here for a
+    fused optimizer of PyTorch or of attnexp that has it, before its first step, but not for a
+    user's. Without `fused` it is not turned on: PyTorch would divide by the rate, which may be 0.
+    Nor is it in double precision: PyTorch would compute the step's bias correction in float32.
     """
     groups = optimizer.param_groups
     single = all(p.dtype == torch.float32 for group in groups for p in group["params"])
-    if single and type(optimizer).__module__.startswith("torch.optim."):
+    known = ("torch.optim.", "attnexp.training.optimizers")
+    if single and type(optimizer).__module__.startswith(known):
         for group in groups:
             if group.get("fused"):
                 group.update(dict.fromkeys({"capturable"} & group.keys(), True))

@@ -1,10 +1,18 @@
-"""Rprop against that of PyTorch."""
+"""Rprop and Adam against those of PyTorch."""
+
+from functools import partial
 
 import pytest
 import torch
 from imported import python
 
-from attnexp.training.optimizers import Rprop, reads_rate_once
+from attnexp.training.optimizers import (
+    Adam,
+    OptimizerFactory,
+    Rprop,
+    reads_rate_once,
+    without_compiler,
+)
 
 
 def giving(loss):
@@ -27,6 +35,54 @@ def test_updates_are_those_of_pytorch_bit_for_bit(shape):
         oracle.step()
         assert ours.equal(theirs)
         assert ours.grad.equal(gradient)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"fused": True, "betas": (0.9, 0.98)},
+        {"fused": True, "weight_decay": 0.1},
+        {"fused": False, "eps": 1e-3},
+        {"fused": False, "weight_decay": 0.1},
+        {},
+    ],
+    ids=str,
+)
+def test_updates_of_adam_are_those_of_pytorch_bit_for_bit(more, dtype):
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(), (3,), (4, 5), (37, 29), (2,)]
+    ours, theirs = (
+        [torch.nn.Parameter(torch.ones(shape, dtype=dtype)) for shape in shapes] for _ in range(2)
+    )
+    descent, oracle = Adam(ours, lr=0.01, **more), torch.optim.Adam(theirs, lr=0.01, **more)
+    for number in range(50):
+        for one, other in zip(ours[:-1], theirs[:-1], strict=True):
+            if number % 7 or one.dim() != 1:
+                one.grad = torch.randn(one.shape, generator=generator, dtype=dtype)
+                other.grad = one.grad.clone()
+        descent.param_groups[0]["lr"] = oracle.param_groups[0]["lr"] = 0.01 * (1 - number / 50)
+        descent.step(giving(torch.tensor(1.0)))
+        oracle.step()
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.equal(other)
+    for one, other in zip(ours[:-1], theirs[:-1], strict=True):
+        assert descent.state[one].keys() == oracle.state[other].keys()
+    assert ours[-1] not in descent.state, "it has no gradient"
+
+
+def test_adam_is_ours_if_it_has_the_settings():
+    adam = {"_target_": "torch.optim.Adam", "lr": 0.1, "fused": True}
+    theirs: OptimizerFactory = partial(torch.optim.SGD, lr=0.1)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    made = without_compiler(adam, theirs)(params=[parameter])
+    assert isinstance(made, Adam)
+    assert made.param_groups[0]["lr"] == 0.1
+    assert without_compiler(adam | {"amsgrad": True}, theirs) is theirs
+    assert without_compiler({"_target_": "torch.optim.AdamW", "lr": 0.1}, theirs) is theirs
+    for wrong in ({"lr": -1.0}, {"eps": -1.0}, {"weight_decay": -0.1}, {"betas": (0.9, 1.0)}):
+        with pytest.raises(ValueError, match="must be at least 0"):
+            Adam([parameter], **wrong)
 
 
 def test_scalars_have_their_own_first_step():
@@ -53,12 +109,16 @@ def test_who_reads_the_rate_once():
         assert not reads_rate_once(kind([parameter], lr=0.1))
 
 
-def test_the_default_run_does_not_import_the_compiler(tmp_path):
+SMALL = ["data=reverse", "data.num_train=20", "data.num_validation=5", "data.num_test=5"]
+
+
+@pytest.mark.parametrize("words", [[], [*SMALL, "train.max_epochs=1"]], ids=["curve", "sequences"])
+def test_a_default_run_does_not_import_the_compiler(tmp_path, words):
     """It would take longer than the whole of a small run."""
-    code = """
+    code = f"""
 import sys
 from attnexp.cli.main import run
-assert run(["figures=false"]) == 0
+assert run(["figures=false", *{words}]) == 0
 assert "torch" in sys.modules
 assert "torch._dynamo" not in sys.modules
 """

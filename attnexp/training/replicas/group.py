@@ -34,7 +34,7 @@ from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.early_stopping import ParameterMotion
 from attnexp.training.graphs import Captured, CudaRecorder, Work
 from attnexp.training.loop import EpochLosses, RunProgress, are_finite, portions
-from attnexp.training.optimizers import Rprop, is_elementwise
+from attnexp.training.optimizers import OwnOptimizer, is_elementwise
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.replicas.fused_attention import FoldedAttention
 from attnexp.training.replicas.optimizer import SharedOptimizer, clip
@@ -72,7 +72,7 @@ class Replica:
     number: int
     run: PreparedRun
     progress: RunProgress
-    optimizer: Optimizer | Rprop
+    optimizer: Optimizer | OwnOptimizer
     rate: float
     rules: str
 

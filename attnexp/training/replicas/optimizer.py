@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.optim import Optimizer
 
-from attnexp.training.optimizers import Rprop
+from attnexp.training.optimizers import OwnOptimizer
 from attnexp.training.state import State, load_optimizer_state
 
 
@@ -21,7 +21,7 @@ class SharedOptimizer:
     and these would belong to another run in each group.
     """
 
-    def __init__(self, optimizer: Optimizer | Rprop, parameters: Sequence[Tensor]) -> None:
+    def __init__(self, optimizer: Optimizer | OwnOptimizer, parameters: Sequence[Tensor]) -> None:
         self._optimizer = optimizer
         for group in optimizer.param_groups:
             if group["params"][0].device.type == "cpu":

@@ -24,6 +24,7 @@ from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.replicas import run_group
 from attnexp.training import execute
 from attnexp.training.base import TrainingDivergedError
+from attnexp.training.optimizers import Adam
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record import recording
 from attnexp.training.record.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -367,7 +368,7 @@ def test_a_run_that_goes_on_with_another_version_says_so(tmp_path, monkeypatch):
 
 def test_parameters_that_are_nan_after_the_last_update_fail_the_run(tmp_path, monkeypatch):
     words = (*CASES["adam, dropout"], "train.max_epochs=2")
-    update = torch.optim.Adam.step
+    update = Adam.step
     count = 0
 
     def spoil(optimizer, closure):
@@ -378,7 +379,7 @@ def test_parameters_that_are_nan_after_the_last_update_fail_the_run(tmp_path, mo
             optimizer.param_groups[0]["params"][0].data.fill_(torch.nan)
         return loss
 
-    monkeypatch.setattr(torch.optim.Adam, "step", spoil)
+    monkeypatch.setattr(Adam, "step", spoil)
     with pytest.raises(TrainingDivergedError, match="no longer finite after update 6, in epoch 2"):
         executed(words, tmp_path)
     assert read_status(tmp_path) == "failed"
