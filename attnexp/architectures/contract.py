@@ -121,7 +121,6 @@ ARCHITECTURE_CONTRACT: tuple[Callable[[ArchitectureMaker], None], ...] = (
     has_gradients,
     decodes_as_it_trains,
 )
-"""The checks that every architecture passes."""
 
 
 def _made(make: ArchitectureMaker) -> tuple[Architecture, RegressionSpec | Seq2SeqSpec, Batch]:

@@ -24,7 +24,6 @@ BiasOfQueries = Callable[
 """Returns a bias of the scores that depends on the queries W_q^i q of each head."""
 
 Bias = Float[Tensor, "*batch heads queries keys"] | BiasOfQueries
-"""A bias of the scores, or a function that returns it."""
 
 
 class MultiHead(Attention):

@@ -77,8 +77,7 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A card: its subject, its level, its trials, and how it was made.
 
-    `wall_minutes` is the time of the command that wrote it, in which runs that were there already
-    took none.
+    `wall_minutes` is the wall time of the command; stored runs take none.
     """
 
     subject: str

@@ -81,10 +81,7 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
 
 
 def _now(device: object) -> float:
-    """Return a time on a GPU, and on the processor the seconds that this process has had of it.
-
-    Other work on the machine takes none of those.
-    """
+    """Return the wall time on a GPU, and the processor time of this process on a CPU."""
     import torch
 
     kind = torch.device(str(device)).type

@@ -38,9 +38,9 @@ class Verdict:
 
     - `word` is one of SIGNS; it is `skip` if one of the two was not measured.
     - `because` gives the numbers.
-    - `size` is the difference as a share of all that could be: of the range of the metric, cut off
-      at the larger of the two values if it has no end. So it is 1 at the most, for losses as for
-      shares: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as losses.
+    - `size` is the difference over the range of the metric, which ends at the larger of the two
+      values if it has no end, so at most 1: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as
+      losses.
     """
 
     trial: str
@@ -107,10 +107,9 @@ def _verdict(
 def ahead(trial: TrialResult) -> list[bool]:
     """Return whether each row may be the best of its trial.
 
-    A row may not be if another has a better mean, by the test of a card with that row as its
-    subject: so the best one is among the others' with 95% (Hsu 1981, multiple comparisons with the
-    best). Nor may it be if the row with the best mean has more seeds that learned, by Fisher's
-    test, or if that row has none.
+    A row is out if the card's test, with it as subject, shows a better mean: the best one is among
+    the others with 95% (Hsu 1981, multiple comparisons with the best). It is out, too, if in
+    the row with the best mean more seeds learned, by Fisher's test, or none.
     """
     samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
     there = [sample for sample in samples if sample.means]

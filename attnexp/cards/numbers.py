@@ -13,7 +13,6 @@ from attnexp.select.number import number_of, require_number
 from attnexp.select.sample import Sample, sample_of
 
 NOTHING = Sample("", {})
-"""The sample of a row without a result."""
 
 
 def row_result(

@@ -1,1 +1,1 @@
-"""One verb of the command line a file; nothing else reads the arguments."""
+"""The command line: one file per verb."""

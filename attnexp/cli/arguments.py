@@ -18,7 +18,6 @@ from attnexp.tables.formats import FORMATS, Output, chosen_format
 from attnexp.tables.paper import Paper, of_venue
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
-"""The words for a run."""
 
 
 class Arguments(argparse.ArgumentParser):

@@ -16,7 +16,6 @@ from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import PICTURES, finite, require_output
 
 PAGE = ".html"
-"""The ending of a page."""
 
 EPILOG = """examples:
   attnexp attend example=additive                  a case of the textbook; {names}

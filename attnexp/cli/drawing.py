@@ -24,7 +24,6 @@ FEWEST_DOTS, MOST_DOTS = 50, 1200
 """Dots per inch that a PNG may have."""
 
 LOOK = ("width", "venue", "slides", "dark", "font", "dpi", "title")
-"""The arguments of pictures."""
 
 
 def add_look(parser: Arguments) -> None:

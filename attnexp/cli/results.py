@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from attnexp.runs.folder import Run
 
 LISTING = "attnexp results --runs --format csv"
-"""The command that lists the metrics."""
 
 OF_ROWS = ("by", "equal_within", "looks", "explain", "costs")
 """The arguments that a table with one row per run has no use for."""

@@ -75,7 +75,6 @@ from attnexp.runs.redaction import is_secret, masked
 from attnexp.runs.settings import GROUPS
 
 CONFIG = "config"
-"""Name of the primary configuration file."""
 
 
 @dataclass(frozen=True)

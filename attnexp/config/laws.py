@@ -16,7 +16,6 @@ from attnexp.probe.interventions import NamedLaw
 from attnexp.probe.laws.base import Law
 
 GROUP = "law"
-"""The folder of the YAML files."""
 
 MISSING = "???"
 """The value of an argument that the command line gives."""

@@ -47,7 +47,6 @@ TUNERS = ("ax", "nevergrad", "optuna")
 """Sweepers of other packages that search for the best values."""
 
 ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
-"""The errors of composing a configuration when the request is wrong."""
 
 SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
 """The settings that overrides compose, nested, or none if they cannot be composed."""
@@ -189,7 +188,7 @@ def _of_other_groups(name: str) -> list[str]:
 
 
 def _first_words(error: BaseException) -> str:
-    """The first line that any error in the chain has to say, and the setting it names.
+    """The first line of the chain of errors, and the setting that it names.
 
     That a value does not fit is said by Hydra, and why by the error that it was raised from.
     """

@@ -149,7 +149,7 @@ WORKING = "PWD"
 """The variable with the working directory, which is not a password."""
 
 _MARK = re.compile("\0([^\0]+)\0")
-"""A mark: the name of a variable, which no text of the environment can look like."""
+"""Marks an environment variable; has a NUL, which no variable can have."""
 
 
 def _environment(name: str, *default: Any) -> str | None:

@@ -27,7 +27,6 @@ FOR_SEQUENCES = ("bottleneck", "decoder_only", "pooling", "rnn", "transformer")
 """The architectures that the default data set does not have."""
 
 TOP = "attnexp --cfg job"
-"""The command that prints all settings."""
 
 Variants = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """The nested settings at each choice of each group that a sweep varies."""

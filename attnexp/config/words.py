@@ -30,7 +30,6 @@ BLANK = " \t"
 """The characters that the grammar ignores around a value."""
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-"""The bracket that closes each bracket."""
 
 PIECE = re.compile(r"\$\{[^}]+\}|\\[\\()\[\]{}:=, \t]|.", re.DOTALL)
 """An interpolation, an escaped character, or a character."""

@@ -29,7 +29,7 @@ LIST = re.compile(
 """Three names or more, as `choices_text` lists them."""
 
 HELD = "\ue000\ue001"
-"""Characters of private use, which hold the places of lists while a sentence is shortened."""
+"""Placeholders for lists while a sentence is shortened."""
 
 
 class RequestError(Exception):

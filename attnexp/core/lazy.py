@@ -32,7 +32,7 @@ def names_in(package: str, places: Mapping[str, str]) -> Lookup:
 def classes_of(package: str) -> Lookup:
     """Return the lookup of the classes whose modules bear their names, as in topk.py TopK does.
 
-    A file more is a class more.
+    A new file adds a class.
     """
 
     def modules() -> dict[str, str]:

@@ -14,7 +14,6 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 Queries = Int[Tensor, " chosen"] | slice
-"""Places of queries."""
 
 ALL = slice(None)
 

@@ -1,4 +1,4 @@
-"""A function in a process of its own, which a user's code in it cannot outlive."""
+"""Calls a function in a new process and ends that process."""
 
 import multiprocessing
 from collections.abc import Callable

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import quote
 
 MASK = "***"
-"""The text that is written in place of a secret."""
 
 SHORTEST = 6
 """Characters of the shortest value that is looked for in other text."""

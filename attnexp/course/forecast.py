@@ -13,7 +13,6 @@ from attnexp.course.stated import reach_of, stated
 from attnexp.stats.intervals import LEVEL, student_reach
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
-"""A number in a sentence."""
 
 
 def check_forecast(

@@ -14,7 +14,6 @@ from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot
 
 ValidLens = Int[Tensor, "batch"] | Int[Tensor, "batch queries"]
-"""A length for each sequence, or for each query."""
 
 SIZES = "key_size, query_size, value_size, num_hiddens, norm_shape, ffn_num_input"
 """The sizes that a block had as arguments in d2l 0.17."""

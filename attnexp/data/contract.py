@@ -12,7 +12,6 @@ from attnexp.core.batch import Batch
 from attnexp.data.base import Dataset
 
 DatasetMaker = Callable[[torch.Generator], Dataset]
-"""Makes a data set from a generator."""
 
 
 def has_spec_and_sets(make: DatasetMaker) -> None:
@@ -79,7 +78,6 @@ DATA_CONTRACT: tuple[Callable[[DatasetMaker], None], ...] = (
     has_finite_numbers,
     has_as_many_values_as_keys,
 )
-"""The checks that every data set passes."""
 
 
 def splits(dataset: Dataset) -> Mapping[str, Batch]:

@@ -20,7 +20,6 @@ from attnexp.data.text_pairs import (
 )
 
 LEVELS: dict[str, Writing] = {"character": Characters(), "word": Words(), "whitespace": Spaced()}
-"""The unit of a symbol, by the name of the setting."""
 
 
 class Pairs(TextPairs):

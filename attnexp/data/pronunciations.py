@@ -15,7 +15,6 @@ from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
 COMMENT = re.compile(r"\s#.*")
-"""The text that may follow an entry."""
 
 FURTHER = re.compile(r"\(\d+\)$")
 """The mark after a word that occurred before."""

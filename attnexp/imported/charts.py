@@ -13,7 +13,6 @@ from attnexp.runs.files import is_finite
 from attnexp.runs.settings import clean
 
 TENSORBOARD = ("Wall time", "Step", "Value")
-"""The columns of a curve that TensorBoard exports."""
 
 LEAST, MOST, BETWEEN = "__MIN", "__MAX", " - "
 """The ends of names of columns in a chart of wandb, and the text between a run and its metric."""

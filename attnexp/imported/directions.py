@@ -23,7 +23,6 @@ HIGHER = re.compile(
     r"rouge(l(sum)?)?|meteor|chrf|bertscore|r2|em|hits?|match(es)?|m?iou|dice|jaccard|psnr|ssim|mcc|"
     r"kappa|sensitivity|specificity|likelihood|elbo|correct|success|pearson|spearman|rewards?"
 )
-"""Words of metrics of which higher values are better."""
 
 DESCRIBES = re.compile(
     r"baseline|chance|target|threshold|weights?|scale|grad(ient)?|norm|time|seconds|count|num(ber)?|"

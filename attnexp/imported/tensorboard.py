@@ -29,7 +29,6 @@ from attnexp.runs.files import read_bytes
 from attnexp.runs.run_status import Status
 
 EVENTS = "events.out.tfevents."
-"""The beginning of the name of an event file."""
 
 SESSION = re.compile(r"\d{9,}(\.\d+)?")
 """The name of a folder that PyTorch makes, inside that of a run, for its settings: the time."""

@@ -24,19 +24,16 @@ from attnexp.runs.files import read_bytes
 from attnexp.runs.run_status import Status
 
 MAGIC = b":W&B"
-"""The beginning of the file."""
 
 START = 7
 """The bytes before the first piece, in its block."""
 
 BLOCK = 32768
-"""The bytes of a block."""
 
 HEAD = 7
 """The bytes of a piece before its content. A shorter rest of a block is padding."""
 
 FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
-"""The kinds of pieces."""
 
 
 def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:

@@ -36,7 +36,6 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.summary import DIVERGED, Summary, read_summary
 
 Written = Literal["new", "the same", "replaced"]
-"""The three ways in which a run is written."""
 
 
 LEFTOVER = re.compile(rf"\..+-seed\d+-[0-9a-f]{{10}}\.[0-9a-f]{{8}}{re.escape(ASIDE)}")

@@ -161,4 +161,3 @@ NORMALIZER_CONTRACT: tuple[Callable[[NormalizerMaker], None], ...] = (
     has_right_gradients,
     loads_what_it_saved,
 )
-"""The checks that every normalizer passes."""

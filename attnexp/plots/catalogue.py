@@ -78,7 +78,6 @@ TOO_FAR = (
 """How errors of matplotlib and NumPy begin if an axis overflows."""
 
 ANIMATED = files.ANIMATED.removeprefix(".")
-"""The format of pictures that have frames."""
 
 NOTHING_ASKED = Options()
 

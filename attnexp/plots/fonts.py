@@ -9,7 +9,6 @@ from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontMan
 from matplotlib.text import Text
 
 SANS = re.compile(r"sans|gothi|hei|pingfang|meiryo|arial", re.IGNORECASE)
-"""Parts of the names of fonts without serifs."""
 
 OTHERS = re.compile(r"mono|condensed|light|thin|black|bold", re.IGNORECASE)
 """Parts of the names of fonts that are tried after others."""

@@ -24,13 +24,12 @@ LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
 
 WIDE = 30.0
-"""The same of places, such as lengths or numbers of keys, that are few and far between."""
+"""The same of places, such as lengths or numbers of keys, that are sparse."""
 
 WIDTH = "pooling.score.width."
 """The beginning of the metrics that are the widths of single inputs."""
 
 SETTING = re.compile(r"(?:(?<=^)|(?<=, ))([\w.]+)=")
-"""The name of a setting in a label."""
 
 OF_TRAINING = ("epoch", "step", "seconds")
 """Columns of metrics.csv that are the time of a row and not its quality."""

@@ -34,7 +34,6 @@ Numbers = Mapping[str, Mapping[str, float]]
 """The numbers of a run by intervention."""
 
 Shown = tuple[Configuration, str, Line, Sequence[Numbers]]
-"""A configuration, its name, its line, and the numbers of its runs."""
 
 
 def draw_interventions(comparison: Comparison, options: Options) -> Figures:

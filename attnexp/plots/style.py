@@ -72,7 +72,6 @@ NAMED = "name of a line"
 """The group of the names at the ends of lines, and of the pieces of lines next to them."""
 
 HEADLINE = "title or subtitle"
-"""The group of the title and the subtitle of a picture."""
 
 ROWS = "a name per row"
 """The group of axes that name all their rows."""
@@ -84,7 +83,6 @@ LINE_HEIGHT, SPACE = 0.17, 0.08
 """Inches of a line of a name, and the part of the axes between names and a legend."""
 
 DPI = 144
-"""Dots per inch of a PNG."""
 
 FONTS = ("DejaVu Sans", "STIXGeneral")
 """The fonts of text, which come with matplotlib: the second is used if the first lacks a character.

@@ -43,7 +43,6 @@ class NamedLaw:
 
 
 Laws = Mapping[str, NamedLaw]
-"""Laws by their names."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class SplitAnswers:
 
 
 class Pass:
-    """One forward pass over a batch: it knows which rows each attention has come to.
+    """One forward pass over a batch: it counts the rows that each attention has processed.
 
     An attention may ask for its rows all at once or, in a recurrence and in decoding, one by one.
     `number` tells the portions of a split apart, `repetition` the draws.

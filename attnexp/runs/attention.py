@@ -17,7 +17,6 @@ NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 """The fields of a batch without which a map cannot be labelled."""
 
 WEIGHTS = "weights."
-"""The prefix of the stored weights of each attention."""
 
 FEW = 0.002
 """The share of weights that may be above the end of a scale."""

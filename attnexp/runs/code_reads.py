@@ -21,10 +21,8 @@ OF_MODULES = re.compile(r"load(_(?!state_dict).*)?|read_.*")
 """The names of functions that read if they are a module's: `torch.load`, `pandas.read_csv`."""
 
 ENVIRONMENT = {"os.environ", "os.environb"}
-"""The environment, by its full name."""
 
 WRITES = re.compile(r"[wax][bt]?")
-"""The modes in which `open` does not read."""
 
 
 class Read(NamedTuple):

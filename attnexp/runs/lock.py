@@ -237,7 +237,6 @@ class _Claim:
 
 
 _HELD: dict[Path, _Claim] = {}
-"""The folders that this process holds."""
 
 
 @cache

@@ -30,7 +30,6 @@ CHANGE, LOW, HIGH = "_change", "_low", "_high"
 """Suffixes of the columns for a metric's change and its interval."""
 
 NAMES = ("split", "fed", "intervention")
-"""The columns that identify a row."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from attnexp.core.errors import nearest_text
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
-"""The characters that separate the cells of a line, by name."""
 
 csv.field_size_limit(2**31 - 1)  # the limit of the process, which would refuse a long text
 

@@ -38,7 +38,6 @@ _COUNTED = re.compile(r"(pwds|passwords|tokens)$", re.IGNORECASE)
 """The names of secrets that are counts if their values are numbers."""
 
 _COUNTS = re.compile(r"[\[(]?[\s\d.,e+-]*[\])]?")
-"""Numbers, or a list of numbers."""
 
 _WORD = re.compile(r"([+~]*[\w.@/-]+=)(.*)", re.DOTALL)
 """An override: `name=value`."""

@@ -38,7 +38,6 @@ class NoSummaryError(UnreadableRunError):
 
 
 RECORDED = (Status.RUNNING, Status.FINISHED, Status.FAILED, Status.INTERRUPTED)
-"""The statuses that a summary may have."""
 
 
 DIVERGED = "TrainingDivergedError: "

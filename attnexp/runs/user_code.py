@@ -28,10 +28,8 @@ DIGITS = 12
 """Hexadecimal digits of the digest of a module."""
 
 INSTALLED = ("site-packages", "dist-packages")
-"""The folders of installed packages, by name."""
 
 PYTHON = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
-"""The folders of Python's own modules."""
 
 MOST_NAMED = 3
 """The most places that a remark names."""

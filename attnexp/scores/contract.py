@@ -197,7 +197,6 @@ SCORE_CONTRACT: tuple[Callable[[ScoreMaker], None], ...] = (
     agrees_with_its_dot_product,
     is_even_as_declared,
 )
-"""The checks that every score passes."""
 
 
 def _double(make: ScoreMaker) -> Score:

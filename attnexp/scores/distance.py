@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from attnexp.scores.base import Score, require_equal_dims, require_positive
 
 Width = float | Float[Tensor, ""] | Float[Tensor, " dim"]
-"""The width of a kernel: one number, or one for each dimension."""
 
 NARROW = 2.0
 """The initial width of each dimension: half a standard deviation includes only the nearer

@@ -17,7 +17,6 @@ from attnexp.select.names import short_names
 from attnexp.select.order import UNRANKED, ranking, sort_runs
 
 DATA_SEED = "data_seed"
-"""The setting that is the seed of the data alone."""
 
 
 @dataclass(frozen=True)

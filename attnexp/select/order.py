@@ -12,7 +12,6 @@ from attnexp.select.frame import Frame
 from attnexp.select.names import resolve_name
 
 UNRANKED = "--top: no run has a result"
-"""The message if nothing has a value to rank by."""
 
 
 def sort_runs(frame: Frame, by: str | None) -> Frame:

@@ -8,10 +8,8 @@ from attnexp.runs.folder import Run
 from attnexp.select.collect import OUTPUTS, collect
 
 LAST = "last"
-"""The word for the run that was started last."""
 
 NAMING = "give a folder, the beginning of its name, a number from `attnexp results --runs`, or last"
-"""The words for a run."""
 
 
 def path_of(word: str) -> str:

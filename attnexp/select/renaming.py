@@ -39,7 +39,6 @@ class Renaming:
 
 
 KEPT = Renaming()
-"""The renaming that keeps every name."""
 
 
 def _pattern(old: str) -> str:

@@ -23,7 +23,7 @@ TESTED = "data.num_test"
 """The setting that says on how many examples a run was tested."""
 
 EXAMPLES = 100
-"""The number of examples of a share whose runs do not say it."""
+"""Examples of a share if the runs do not record them."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Sample:
     - `companions` are the means of the metrics that are shown next to it, such as `chance`.
     - A share was measured on `examples` examples each time.
     - `overlap` is n_test / n_train if the values are of splits of one file.
-    - `over` says what the values are of, and `diverged` has the unit and the block of each run that
+    - `over` is the unit of averages; `diverged` lists the unit and the block of each run that
       diverged and has no value.
     """
 

@@ -46,7 +46,7 @@ def share_interval(count: int, of: int, coverage: float = COVERAGE) -> tuple[flo
 
 
 def most_failing(n: int) -> float:
-    """Return the largest share of failing seeds that n seeds without a failure leave possible."""
+    """Return the upper 95% bound of the failure rate if none of n seeds failed."""
     return 1 - LEVEL ** (1 / n)
 
 

@@ -13,7 +13,6 @@ LEVEL = 0.05
 """The chance of a false verdict: that a table calls any row worse although none differs."""
 
 COVERAGE = 1 - LEVEL
-"""Coverage of the interval of a mean."""
 
 ROUNDING = 4 * 2.0**-23
 """Relative size of differences that are nothing but rounding: metrics are float32, eps 2^-23."""
@@ -22,8 +21,8 @@ BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
 """The distances in log odds from the observed mean at which the model is evaluated."""
 
 LEAST_SIZE = 3.0
-"""The least size s of the beta-binomial model. Seeds of a mode that learned have a hill of shares
-and not two; those that did not learn are another row."""
+"""The least size s of the beta-binomial model. From s = 3 on shares have one
+peak; failed seeds are apart."""
 
 SHARE, PERCENT, POSITIVE = (0.0, 1.0), (0.0, 100.0), (0.0, math.inf)
 

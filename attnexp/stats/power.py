@@ -24,7 +24,7 @@ def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -
     clearest is a verdict, all n signs have to agree: Phi(effect)^n = 0.8. Of splits of the same
     rows, 1/n + overlap takes the place of 1/n (Nadeau and Bengio 2003).
 
-    It is for as many seeds as can decide at all, n >= 1 - log2(level). Pairs of rows share seeds,
+    Valid from the fewest seeds of a verdict on, n >= 1 - log2(level). Pairs of rows share seeds,
     so that among many rows such a difference is found a little more often.
     """
     from scipy.special import nctdtrinc, stdtrit  # takes 0.2 s

@@ -15,7 +15,6 @@ from hydra.errors import HydraException
 from attnexp.config.words import readable
 
 MOST_VALUES = 100_000
-"""The most values of one override."""
 
 NUMBER = re.compile(r"(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[+-]?[\d_]+)?", re.IGNORECASE)
 """A number as it is typed, without its sign."""

@@ -36,7 +36,6 @@ DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
 """The default of hydra.sweep. The folders it gives are computed without OmegaConf's resolution."""
 
 MOST_JOBS = 1_000_000
-"""The most jobs of a sweep."""
 
 BATCHED = "attnexp.sweeps.launchers.batched.BatchedExecutor"
 """The target of hydra/launcher=batched, whose jobs all have batched=true."""

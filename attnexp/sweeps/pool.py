@@ -43,7 +43,6 @@ METHOD = "forkserver" if FORKED else "spawn"
 """The start method of the standard library by which workers are started."""
 
 PRELOADED = "attnexp.sweeps.preload"
-"""The module that the fork server imports."""
 
 COMPILER = "torch._dynamo"
 """The module that an optimizer of `torch.optim` imports when it is made, in more than a second. The

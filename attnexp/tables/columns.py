@@ -222,4 +222,3 @@ COLUMNS = (
 """The columns, in the order in which they are printed and written."""
 
 WORDS = frozenset(column.word or column.name or column.title for column in COLUMNS if column.title)
-"""The words of the columns that tables may have."""

@@ -28,7 +28,6 @@ ENDINGS = {
     ".tex": "latex",
     ".json": "json",
 }
-"""The format that is requested by the ending of a file name."""
 
 FORMATS = tuple(ENDINGS.values())
 

@@ -13,7 +13,6 @@ from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, folded
 from attnexp.tables.paper import BOLD_TYPE, FORMULA, Paper, text_width
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""The templates of the HTML and of the LaTeX tables."""
 
 SIZE = 9.25
 """The size of `small` type on a page of 10 pt: 9 pt, in which Computer Modern is a little wider."""
@@ -22,7 +21,6 @@ GAP = 8.0
 """The width between two columns of a table in pt."""
 
 PLAIN = Paper()
-"""A paper that asks for nothing."""
 
 BOLD = r"\bfseries "
 """The beginning of a bold number in a column of siunitx."""

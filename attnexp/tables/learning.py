@@ -1,4 +1,4 @@
-"""Rows whose seeds fall into those that learned and those that did not, which are two results."""
+"""Seeds that learned and seeds that did not, counted apart."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ def _learned(
 
 
 def _possible(modes: Modes) -> str:
-    """Return how many seeds learned, and which share may fail although none did."""
+    """Return how many seeds learned, with the upper bound of the failure rate."""
     if modes.failed:
         return str(modes)
     return f"{modes} (up to {most_failing(modes.n):.0%} may fail)"

@@ -207,7 +207,7 @@ def _at_worst(entry: TableEntry) -> int:
 
 
 NEGLIGIBLE = 0.001
-"""The part of a row's standard deviation below which a difference is worth no more seeds."""
+"""Below this share of the deviation no more seeds are advised."""
 
 LEADING = ("best", "alone")
 """The words of a row that others are compared with, or would be if they had the seeds."""

@@ -35,10 +35,9 @@ from attnexp.tables.grid import Grid, Line, Report, listed
 from attnexp.tables.reports import Recorder, grid_of, recorder
 
 COLUMN = "intervention"
-"""The label of the rows."""
 
 CHOOSING = ("test_loss", "test_mse")
-"""The losses by which the head that matters most is chosen if the metric does not tell."""
+"""Losses that choose the most important head if the metric is missing or ties."""
 
 DISTANCES = ("distance", "succeeded", "exact")
 """The numbers of adversarial weights, which sentences have."""

@@ -36,7 +36,6 @@ COSTS = "The costs of a run: seconds on average, everything else at most."
 
 
 Recorder = Callable[[ResultsTable, TableEntry], dict[str, object]]
-"""Returns the record of an entry of a table."""
 
 
 def show_configurations(folders: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ class Traced:
 
 
 class Passing(nn.Module):
-    """The forward pass of a model on batches of one shape, from the fields that it sees."""
+    """A model as a module that takes the tensors of a batch by name."""
 
     def __init__(self, model: Architecture, batch: Batch) -> None:
         super().__init__()

@@ -3,7 +3,6 @@
 import re
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-"""The names that every tool takes."""
 
 
 def require_project(name: str) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 PLACE = "tensorboard"
-"""The folder of the event files, in the folder of the run."""
 
 
 class TensorBoard(Tracker):

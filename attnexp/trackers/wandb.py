@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from wandb import Run
 
 PLACE = "wandb"
-"""The folder of wandb's files, in the folder of the run."""
 
 FINISH = 60.0
 """The most seconds of waiting for wandb's own process at the end of a run."""

@@ -43,3 +43,12 @@ def test_what_holds_before_a_change_lands_is_what_is_told():
     (sentence,) = re.findall(r"`\.ci/run` runs (.*)", (ROOT / "CONTRIBUTING.md").read_text())
     commands = re.findall(r"^make (\w+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     assert re.findall(r"`make (\w+)`", sentence) == commands
+
+
+def test_each_part_has_its_folder_of_tests_and_three_folders_are_of_no_part():
+    parts = {path.parent.name for path in (ROOT / "attnexp").glob("*/__init__.py")}
+    tested = {
+        path.relative_to(ROOT / "tests").parts[0] for path in ROOT.glob("tests/*/**/test_*.py")
+    }
+    assert tested - parts == {"benchmarks", "devices", "docs"}
+    assert parts <= tested

@@ -13,7 +13,6 @@ from attnexp.probe.laws.base import Law, Rows
 from attnexp.scores.contract import require, require_close
 
 LawMaker = Callable[[], Law]
-"""Makes a law."""
 
 BATCH, HEADS, QUERIES, KEYS = 2, 3, 5, 7
 """Unequal primes, so that swapped axes cannot pass."""
@@ -114,4 +113,3 @@ LAW_CONTRACT = (
     reads_gold_as_declared,
     takes_rows_one_by_one,
 )
-"""All checks."""

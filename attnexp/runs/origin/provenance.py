@@ -19,7 +19,6 @@ import msgspec
 from attnexp.version import __version__
 
 PACKAGE = Path(__file__).resolve().parent.parent
-"""The folder from which attnexp runs."""
 
 MOST_DIFF = 2**20
 """Bytes of the differences of a checkout that are kept."""

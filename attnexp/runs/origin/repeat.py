@@ -23,7 +23,6 @@ NOTES_OF_ONE_ATTEMPT = (
 """The beginnings of notes that a repetition need not have."""
 
 NOT_CHECKED = "the sweep that tuned a run, times and memory, and how it was interrupted"
-"""The things that a repetition does not compare, in words."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.plan import PlannedJob
 
 JobOf = Callable[[PlannedJob], Job]
-"""Returns the job that a worker process runs for a planned job."""
 
 
 class Executor(ABC):
