@@ -1,4 +1,4 @@
-"""Shows an attention: its steps as text, and its maps as text or as a picture."""
+"""Shows an attention: as text, as a picture of its maps, or as a page on which it can be edited."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -13,15 +13,22 @@ from attnexp.attend.outcome import Outcome
 from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
 from attnexp.core import console
-from attnexp.core.errors import writable
+from attnexp.core.errors import RequestError, writable
 from attnexp.plots.terminal import Terminal, draw_map, print_line
 from attnexp.runs.attention import Axis, Map
+from attnexp.runs.files import write_output
 
 MOST_SYMBOLS = 20
 """Queries or keys up to which a map names each of them."""
 
 MOST_MAPS = 6
 """Sequences whose maps are shown."""
+
+GIVEN = ("queries", "keys", "scores", "values", "mask")
+"""The tensors that can be edited on a page, in this order."""
+
+MOST_NUMBERS = 2_000
+"""The most numbers of a page."""
 
 
 def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
@@ -100,3 +107,40 @@ def draw(outcome: Outcome, path: Path) -> None:
     subtitle = f"{model}normalizer={outcome.normalizer}, seed {outcome.seed}"
     with writable("--output", path), style():
         save(draw_grid([cells], [names], [""], outcome.title, subtitle), [path])
+
+
+def write_page(outcome: Outcome, path: Path) -> None:
+    """Write a page that computes every step again when a number is edited.
+
+    Raises RequestError for more than `MOST_NUMBERS` numbers, for a score or a normalizer that
+    cannot be traced or have parameters that are not finite in 16 bits, and for a file that cannot
+    be written.
+    """
+    import torch
+
+    from attnexp.report.content import COLOURS
+    from attnexp.report.page import DataSection, Page, Result, StepsProgram, TensorModel
+    from attnexp.report.render import page
+    from attnexp.tracing.program import program_of, require_finite
+    from attnexp.tracing.trace import graph_of
+
+    count = sum(array.size for array in outcome.tensors.values())
+    if count > MOST_NUMBERS:
+        raise RequestError(
+            f"a page shows at most {MOST_NUMBERS:,} numbers, and there are {count:,}"
+        )
+    computed = () if outcome.score is None else ("scores",)
+    inputs = {
+        name: torch.tensor(outcome.tensors[name])
+        for name in GIVEN
+        if name in outcome.tensors and name not in computed
+    }
+    graph = graph_of(outcome.stepwise.eval(), inputs)
+    require_finite(outcome.stepwise, graph)
+    given = {name: tensor.flatten().tolist() for name, tensor in inputs.items()}
+    choices = {"score": outcome.score, "normalizer": outcome.normalizer}
+    name = ", ".join(f"{group} {choice}" for group, choice in choices.items() if choice)
+    model = TensorModel(name, StepsProgram(program_of(graph)), given)
+    result, data = Result(name, "", None, None), DataSection(name, 0, computed=[model])
+    content = Page(outcome.title, COLOURS, results=[result], data=[data])
+    write_output("--output", path, page(content).encode("utf-8", "replace"))
