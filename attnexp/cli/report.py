@@ -101,8 +101,6 @@ def _clock(seconds: float) -> str:
 
 def write(arguments: argparse.Namespace, progress: str = "") -> None:
     """Write the page once. With `progress` it is live, and no run needs to have finished."""
-    from attnexp.plots.lines import intact
-    from attnexp.plots.look import Look
     from attnexp.select.selection import selected
 
     runs = selected(arguments.paths, arguments.where)
@@ -112,14 +110,10 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     require_output("--output", arguments.output)
     from attnexp.report.content import report_content
     from attnexp.report.render import page
-    from attnexp.select.configurations import comparisons
 
-    sound, left_out = intact(runs)
     names = asked_names(arguments, runs)
-    look = Look(names=names)
-    compared = [look.rename(one) for one in comparisons(sound)]
     programs = None if arguments.static or progress else _programs(arguments)
-    content = report_content(arguments.title, runs, compared, left_out, programs, progress, names)
+    content = report_content(arguments.title, runs, names, programs, progress)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     told = f"{count} in {console.relative(arguments.output)}"

@@ -17,6 +17,8 @@ from attnexp.plots.lines import (
     asked_columns,
     compared_curves,
     has_fit,
+    intact,
+    renamed,
     runs_of,
     training_points,
     wants_log,
@@ -43,7 +45,13 @@ from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary, error_text
-from attnexp.select.configurations import Comparison, Configuration, labels, seeds_by_epoch
+from attnexp.select.configurations import (
+    Comparison,
+    Configuration,
+    comparisons,
+    labels,
+    seeds_by_epoch,
+)
 from attnexp.select.frame import make_frame
 from attnexp.select.order import sort_runs
 from attnexp.select.renaming import KEPT, Renaming
@@ -70,19 +78,19 @@ COLOURS = [hexadecimal(colour) for colour in VIRIDIS]
 def report_content(
     title: str,
     runs: Sequence[Run],
-    comparisons: Sequence[Comparison],
-    left_out: Sequence[str] = (),
+    renaming: Renaming = KEPT,
     models: Models | None = None,
     progress: str = "",
-    renaming: Renaming = KEPT,
 ) -> Page:
     """Return the page of runs.
 
-    A part that cannot be made is one of the `further` remarks, and a warning; `left_out` are
-    those about runs that are in the tables alone. `models` gives those of a comparison, if any.
+    A part that cannot be made is one of the `further` remarks, and a warning, as is a run that
+    cannot be drawn, which is in the tables alone. `models` gives those of a comparison, if any.
     `progress` says how far runs are that have not finished; their curves so far are on the page
-    then. `renaming` is for tables and verdicts; comparisons have their names already.
+    then.
     """
+    sound, left_out = intact(runs)
+    compared = [renamed(one, renaming) for one in comparisons(sound)]
     frame = sort_runs(make_frame(runs, renaming), None)
     request = Request(costs=True)
     tables = divide(frame, request)
@@ -91,7 +99,7 @@ def report_content(
     grids = zip(tables, report.grids[::2], report.grids[1::2], strict=True)
     data = [
         _data(one, place_of(one, tables), models(one) if models else (), further)
-        for one in comparisons
+        for one in compared
     ]
     return Page(
         title,
