@@ -278,7 +278,7 @@ class TensorModel(Struct, frozen=True, tag_field="kind", tag="tensors"):
 
     label: str
     programs: StepsProgram
-    given: Mapping[str, Sequence[float]]
+    given: Mapping[str, Sequence[float | bool]]
 
 
 class Refused(Struct, frozen=True, tag_field="kind", tag="refused"):
