@@ -46,8 +46,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.output is not None and arguments.output.suffix == PAGE:
         require_output("--output", arguments.output)
     with console.status("loading PyTorch"):
-        from attnexp.attend.display import draw, show, write_page
-        from attnexp.attend.outcome import attend
+        from attnexp.attend.outcome import attend, draw, show, write_page
     try:
         outcome = attend(job, request)
     except ValueError as error:
