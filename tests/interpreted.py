@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
@@ -20,7 +21,7 @@ def in_node(jobs, *words):
     """Return what a program of node writes for these jobs, both as JSON."""
     answer = subprocess.run(
         [str(NODE), *map(str, words)],
-        input=json.dumps(jobs),
+        input=msgspec.json.encode(jobs).decode(),
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,16 +1,39 @@
-"""Computes the attention of a request, step by step."""
+"""Computes an attention, and shows it as text, as a picture of its maps, or as a page to edit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
+from rich.text import Text
 
 from attnexp.attend.request import Request
+from attnexp.attend.tensors import Description, shape_text
+from attnexp.config.groups import choices
+from attnexp.core import console
+from attnexp.core.errors import RequestError, writable
+from attnexp.plots.terminal import Terminal, draw_map, print_line
+from attnexp.runs.attention import Axis, Map
+from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
     from attnexp.attention.steps import Stepwise
     from attnexp.config.job import Job
+
+MOST_SYMBOLS = 20
+"""Queries or keys up to which a map names each of them."""
+
+MOST_MAPS = 6
+"""Sequences whose maps are shown."""
+
+GIVEN = ("queries", "keys", "scores", "values", "mask")
+"""The tensors that can be edited on a page, in this order."""
+
+MOST_NUMBERS = 2_000
+"""The most numbers of a page."""
 
 
 @dataclass(frozen=True)
@@ -81,3 +104,118 @@ def attend(job: "Job", request: Request) -> Outcome:
         {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None},
         Stepwise(score, normalizer),
     )
+
+
+def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
+    """Print the choices, all shapes, the steps, and a map of the weights of each sequence."""
+    terminal = Terminal.of(console.out)
+    say = partial(print_line, terminal)
+    say(Text(outcome.title, style="bold"))
+    for group, name in (("model", outcome.score), ("normalizer", outcome.normalizer)):
+        if name is not None:
+            lines = {choice.name: choice.line for choice in choices(group, config_dir)}
+            say(Text(f"{group}={name}: {lines.get(name, '')}"))
+    if outcome.parameters:
+        shapes = (f"{name} {shape_text(s) or 'a number'}" for name, s in outcome.parameters.items())
+        say(Text(f"untrained parameters, from seed {outcome.seed}: {', '.join(shapes)}"))
+    table = console.plain_table(["", "shape", "from"])
+    origins = {
+        "scores": f"model={outcome.score}",
+        "mask": "valid_lens" if "valid_lens" in described else "all keys are valid",
+        "weights": f"normalizer={outcome.normalizer}",
+        "context": "weights times values",
+        **{name: str(description) for name, description in described.items()},
+    }
+    for name, array in outcome.tensors.items():
+        table.add_row(name, shape_text(array.shape), Text(origins[name]))
+    console.out.print()
+    console.out.print(table)
+    for name in ("scores", "mask", "weights", "context"):
+        if name in outcome.tensors:
+            say(Text(f"\n{name}", style="bold"))
+            for line in array_text(outcome.tensors[name], terminal.width).splitlines():
+                say(Text(line))
+    for title, one in maps(outcome):
+        downwards = "downwards" if one.rows.symbols else "upwards"
+        say(Text(f"\nweights of {title}, queries {downwards}, keys across", style="bold"))
+        for text in draw_map(one, terminal):
+            say(text)
+    sequences = len(outcome.tensors["weights"])
+    if sequences > MOST_MAPS:
+        say(Text(f"and {sequences - MOST_MAPS:,} more sequences; --format json has all"))
+
+
+def array_text(array: NDArray[Any], width: int) -> str:
+    """Return an array as NumPy prints it, with four decimals; of a large one, its ends alone."""
+    numbers = array.astype(np.float64)
+    return np.array2string(
+        numbers, width, precision=4, suppress_small=True, threshold=200, edgeitems=3
+    )
+
+
+def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
+    """Yield the map of each of the first sequences, with its name."""
+    for i, weights in enumerate(outcome.tensors["weights"][:MOST_MAPS]):
+        queries, keys = _axis("query", weights.shape[0]), _axis("key", weights.shape[1])
+        hidden = ~np.broadcast_to(outcome.tensors["mask"][i], weights.shape)
+        yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys, hidden=hidden)
+
+
+def _axis(name: str, size: int) -> Axis:
+    """Return a side of a map: places from 1, each with its number if they are few."""
+    order = np.arange(size)
+    if size <= MOST_SYMBOLS:
+        return Axis(name, order, symbols=tuple(str(place + 1) for place in order))
+    return Axis(name, order, numbers=(order + 1).astype(np.float64))
+
+
+def draw(outcome: Outcome, path: Path) -> None:
+    """Draw the maps of the first sequences side by side.
+
+    Raises RequestError if the file cannot be written.
+    """
+    from attnexp.plots.heatmap_grid import draw_grid
+    from attnexp.plots.style import save, style
+
+    names, cells = zip(*maps(outcome), strict=True)
+    model = f"model={outcome.score}, " if outcome.score else ""
+    subtitle = f"{model}normalizer={outcome.normalizer}, seed {outcome.seed}"
+    with writable("--output", path), style():
+        save(draw_grid([cells], [names], [""], outcome.title, subtitle), [path])
+
+
+def write_page(outcome: Outcome, path: Path) -> None:
+    """Write a page that computes every step again when a number is edited.
+
+    Raises RequestError for more than `MOST_NUMBERS` numbers, for a score or a normalizer that
+    cannot be traced or have parameters that are not finite in 16 bits, and for a file that cannot
+    be written.
+    """
+    import torch
+
+    from attnexp.report.content import COLOURS
+    from attnexp.report.page import DataSection, Page, Result, StepsProgram, TensorModel
+    from attnexp.report.render import page
+    from attnexp.tracing.program import program_of, require_finite
+    from attnexp.tracing.trace import graph_of
+
+    count = sum(array.size for array in outcome.tensors.values())
+    if count > MOST_NUMBERS:
+        raise RequestError(
+            f"a page shows at most {MOST_NUMBERS:,} numbers, and there are {count:,}"
+        )
+    computed = () if outcome.score is None else ("scores",)
+    inputs = {
+        name: torch.tensor(outcome.tensors[name])
+        for name in GIVEN
+        if name in outcome.tensors and name not in computed
+    }
+    graph = graph_of(outcome.stepwise.eval(), inputs)
+    require_finite(outcome.stepwise, graph)
+    given = {name: tensor.flatten().tolist() for name, tensor in inputs.items()}
+    choices = {"score": outcome.score, "normalizer": outcome.normalizer}
+    name = ", ".join(f"{group} {choice}" for group, choice in choices.items() if choice)
+    model = TensorModel(name, StepsProgram(program_of(graph)), given)
+    result, data = Result(name, "", None, None), DataSection(name, 0, computed=[model])
+    content = Page(outcome.title, COLOURS, results=[result], data=[data])
+    write_output("--output", path, page(content).encode("utf-8", "replace"))

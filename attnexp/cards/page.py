@@ -1,13 +1,13 @@
 """The page of a card, and its table in the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
 from attnexp.cards.judge import SIGNS, TOLD_APART, ahead, counts, largest, learned_text, verdicts
 from attnexp.core.console import number_text
-from attnexp.report.results import grid_content
+from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
+from attnexp.report.results import text_table
 from attnexp.select.number import AT
 from attnexp.stats.scaled import mean
 from attnexp.tables.grid import Cell, Grid, Head, Line, Report
@@ -107,41 +107,25 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
     return Report([grid], REMARKS)
 
 
-def card_content(card: Card) -> dict[str, Any]:
-    """Return the content of the page, which `report.render.page` writes."""
-    first = {"name": "Overview", "compared": _made(card), "dots": None, "costs": None}
-    return {
-        "title": f"{card.subject}, a card",
-        "colours": [],
-        "verdicts": summary_sentences(card),
-        "results": [
-            first | {"table": grid_content(overview(card))},
-            *map(_trial_content, card.trials),
-        ],
-        "data": [
-            {
-                "name": trial.name,
-                "result": place,
-                "charts": list(_charts(trial)),
-                "attention": None,
-                "configurations": [],
-                "computed": [],
-            }
+def card_content(card: Card) -> Page:
+    """Return the page of a card, which `report.render.page` writes."""
+    table = text_table(overview(card))
+    lost = (
+        f"{trial.name}: {row.label} has {row.lost} seeds without a result: {row.why}"
+        for trial in card.trials
+        for row in trial.rows
+        if row.lost
+    )
+    return Page(
+        f"{card.subject}, a card",
+        verdicts=summary_sentences(card),
+        results=[Result("Overview", _made(card), None, table), *map(_result, card.trials)],
+        data=[
+            DataSection(trial.name, place, list(_charts(trial)))
             for place, trial in enumerate(card.trials, 1)
         ],
-        "every": [],
-        "notes": [],
-        "further": [
-            *REMARKS,
-            *(
-                f"{trial.name}: {row.label} has {row.lost} seeds without a result: {row.why}"
-                for trial in card.trials
-                for row in trial.rows
-                if row.lost
-            ),
-        ],
-        "live": None,
-    }
+        further=[*REMARKS, *lost],
+    )
 
 
 def _made(card: Card) -> str:
@@ -153,7 +137,7 @@ def _made(card: Card) -> str:
     )
 
 
-def _trial_content(trial: TrialResult) -> dict[str, Any]:
+def _result(trial: TrialResult) -> Result:
     numbers = list(dict.fromkeys([trial.metric, *trial.columns]))
     heads = [Head("row"), *(Head(name, right=True) for name in numbers)]
     heads += map(Head, ("learned", "tuned", "without result"))
@@ -169,54 +153,37 @@ def _trial_content(trial: TrialResult) -> dict[str, Any]:
     harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
     words = f" Settings: {' '.join(trial.words)}." if trial.words else ""
     caption = f"{told}. Source: {trial.source}.{harder}{words}"
-    return {
-        "name": trial.name,
-        "compared": "",
-        "dots": _dots(trial),
-        "table": grid_content(Grid(heads, [*map(Line, rows)], trial.asks, caption)),
-        "costs": None,
-    }
+    table = text_table(Grid(heads, [*map(Line, rows)], trial.asks, caption))
+    return Result(trial.name, "", _dots(trial), table)
 
 
-def _dots(trial: TrialResult) -> dict[str, Any] | None:
+def _dots(trial: TrialResult) -> Dots | None:
     rows = []
     for row in trial.rows:
         sample = trial.sample(row, trial.metric)
         if sample.means:
             low, high = sample.spread.interval
-            ends = {"mean": mean(sample.means), "low": low, "high": high}
-            rows.append({"name": row.label, "seeds": sample.means, **ends})
-    if len(rows) < 2:
-        return None
-    shown = {"metric": trial.metric, "better": trial.better, "log": False, "omitted": 0}
-    return {**shown, "rows": rows}
+            rows.append(DotRow(row.label, mean(sample.means), low, high, sample.means))
+    return Dots(trial.metric, trial.better, False, 0, rows) if len(rows) > 1 else None
 
 
-def _charts(trial: TrialResult) -> Iterator[dict[str, Any]]:
+def _charts(trial: TrialResult) -> Iterator[Chart]:
     """Yield a chart of each number that was measured at several places, such as lengths."""
     names = dict.fromkeys(name for name in [trial.metric, *trial.columns] if AT in name)
     curves = {name: name.partition(AT) for name in names}
     for curve in dict.fromkeys(curve for curve, *_ in curves.values()):
         places = {name: float(at) for name, (own, _, at) in curves.items() if own == curve}
         lines = [_line(i, row, places) for i, row in enumerate(trial.rows)]
-        lines = [line for line in lines if len(line["x"]) > 1]
+        lines = [line for line in lines if len(line.x) > 1]
         if len(places) >= FEW_PLACES and lines:
             title = curve.replace("_", " ")
             unit = f"{title} (s)" if curve == SECONDS else title
             log = trial.better == "lower"
-            spec = {"title": title, "x": "length", "y": unit, "log": log, "logX": True}
-            yield {**spec, "lines": lines, "points": []}
+            yield Chart(title, "length", unit, log, lines, points=(), log_x=True)
 
 
-def _line(place: int, row: RowResult, places: dict[str, float]) -> dict[str, Any]:
+def _line(place: int, row: RowResult, places: dict[str, float]) -> Series:
     found = sorted((x, values) for name, x in places.items() if (values := row.values(name)))
     seeds = max((len(values) for _, values in found), default=0)
-    return {
-        "label": row.label,
-        "place": place,
-        "seeds": seeds,
-        "x": [x for x, _ in found],
-        "mean": [mean(values) for _, values in found],
-        "low": [min(values) for _, values in found],
-        "high": [max(values) for _, values in found],
-    }
+    means, lows, highs = ([each(values) for _, values in found] for each in (mean, min, max))
+    return Series(row.label, place, [x for x, _ in found], means, seeds, lows, highs)

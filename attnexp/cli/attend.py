@@ -45,8 +45,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.output is not None and arguments.output.suffix == PAGE:
         require_output("--output", arguments.output)
     with console.status("loading PyTorch"):
-        from attnexp.attend.display import draw, show
-        from attnexp.attend.outcome import attend
+        from attnexp.attend.outcome import attend, draw, show, write_page
     try:
         outcome = attend(job, request)
     except ValueError as error:
@@ -56,12 +55,7 @@ def main(argv: Sequence[str]) -> None:
     else:
         show(outcome, request.tensors, arguments.config_dir)
     if arguments.output is not None:
-        if arguments.output.suffix == PAGE:
-            from attnexp.attend.page import write_page
-
-            write_page(outcome, arguments.output)
-        else:
-            draw(outcome, arguments.output)
+        (write_page if arguments.output.suffix == PAGE else draw)(outcome, arguments.output)
         if arguments.format != "json":
             console.say(
                 f"the {'page' if arguments.output.suffix == PAGE else 'map'} is in "

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where
 from attnexp.cli.renaming import add_names, asked_names
@@ -15,7 +15,8 @@ from attnexp.runs import files
 from attnexp.runs.files import require_output, write_output
 
 if TYPE_CHECKING:
-    from attnexp.report.content import Computed
+    from attnexp.report.content import Models
+    from attnexp.report.page import Model
     from attnexp.select.configurations import Comparison
     from attnexp.select.overview import Progress
 
@@ -100,8 +101,6 @@ def _clock(seconds: float) -> str:
 
 def write(arguments: argparse.Namespace, progress: str = "") -> None:
     """Write the page once. With `progress` it is live, and no run needs to have finished."""
-    from attnexp.plots.lines import intact
-    from attnexp.plots.look import Look
     from attnexp.select.selection import selected
 
     runs = selected(arguments.paths, arguments.where)
@@ -111,41 +110,38 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     require_output("--output", arguments.output)
     from attnexp.report.content import report_content
     from attnexp.report.render import page
-    from attnexp.select.configurations import comparisons
 
-    sound, left_out = intact(runs)
     names = asked_names(arguments, runs)
-    look = Look(names=names)
-    compared = [look.rename(one) for one in comparisons(sound)]
     programs = None if arguments.static or progress else _programs(arguments)
-    content = report_content(arguments.title, runs, compared, left_out, programs, progress, names)
+    content = report_content(arguments.title, runs, names, programs, progress)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     told = f"{count} in {console.relative(arguments.output)}"
     console.say(f"{progress}: {told}" if progress else told)
 
 
-def _programs(arguments: argparse.Namespace) -> "Computed":
+def _programs(arguments: argparse.Namespace) -> "Models":
     """Return the function that makes a program for each configuration of a comparison."""
     with console.status("loading PyTorch"):
         from attnexp.config.restore import restore
         from attnexp.config.trust import read_trust
+        from attnexp.report.page import Model, Refused
         from attnexp.tracing.computed import computed
     trust = read_trust(arguments.trust, arguments.config_dir)
 
-    def programs(comparison: "Comparison") -> list[dict[str, Any]]:
-        seeds, found = comparison.seeds, list[dict[str, Any]]()
+    def programs(comparison: "Comparison") -> "list[Model]":
+        seeds, found = comparison.seeds, list[Model]()
         seed = comparison.typical_seed if seeds else None
         title = f"trace {comparison.data}: configuration"
         several = comparison.configurations[:MOST_COMPUTED]
         with console.progress(title, len(several)) as advance:
             for done, one in enumerate(several, 1):
                 run = one.runs[0] if seed is None else one.with_seed(seed)
-                name = {"label": one.label or run.title, "seed": run.seed}
+                label = one.label or run.title
                 try:
-                    found.append(name | computed(restore(run.summary, run.folder, trust)))
+                    found.append(computed(restore(run.summary, run.folder, trust), label, run.seed))
                 except RequestError as error:
-                    found.append(name | {"why": str(error)})
+                    found.append(Refused(label, str(error)))
                 advance(done, one.label)
         return found
 

@@ -14,7 +14,7 @@ from attnexp.plots.animation import encode_animation
 from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.lengths import draw_lengths
-from attnexp.plots.lines import runs_of
+from attnexp.plots.lines import renamed, runs_of
 from attnexp.plots.look import Look
 from attnexp.plots.loss import draw_losses
 from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, growth_frames
@@ -235,7 +235,7 @@ def _named(
     subjects: Sequence[Run] | Sequence[Comparison], look: Look
 ) -> Iterator[tuple[Subject, str]]:
     """Yield each subject, and all comparisons together, with the end of its file names."""
-    shown = [subject if isinstance(subject, Run) else look.rename(subject) for subject in subjects]
+    shown = [one if isinstance(one, Run) else renamed(one, look.names) for one in subjects]
     for subject in shown:
         yield subject, f"-{files.file_word(subject.data)}" if len(subjects) > 1 else ""
     together = [subject for subject in shown if not isinstance(subject, Run)]

@@ -6,7 +6,7 @@ This module does not import matplotlib: the report and `attnexp show` draw the s
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import error_text
 from attnexp.select.configurations import Comparison
+from attnexp.select.renaming import Renaming
 from attnexp.select.selection import warn_skipped
 
 LOG_FROM = 10.0
@@ -57,6 +58,15 @@ def names_of(comparison: Comparison) -> list[str]:
         return f"{end if ends[end] == 1 else found[1]}="
 
     return [SETTING.sub(short, name) for name in names]
+
+
+def renamed(comparison: Comparison, renaming: Renaming) -> Comparison:
+    """Return a comparison whose configurations have their names in pictures, replaced."""
+    if not renaming:
+        return comparison
+    names = zip(comparison.configurations, names_of(comparison), strict=True)
+    own = tuple(replace(one, label=renaming(name)) for one, name in names)
+    return replace(comparison, configurations=own)
 
 
 def is_loss(column: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from inspect import getmembers, isfunction
 from typing import Any, Literal
 
@@ -22,7 +22,6 @@ from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
 from attnexp.plots.fonts import add_fonts
-from attnexp.plots.lines import names_of
 from attnexp.plots.style import (
     FAINT,
     FONTS,
@@ -41,7 +40,6 @@ from attnexp.plots.style import (
     name_by_legend,
     wrapped,
 )
-from attnexp.select.configurations import Comparison
 from attnexp.select.renaming import KEPT, Renaming
 
 PAPER, BLACK = "#111418", "#e8e8e8"
@@ -127,14 +125,6 @@ class Look:
         if self.font is not None:
             settings["font.family"] = [self.font, *FONTS]
         return settings | DARK if self.dark else settings
-
-    def rename(self, comparison: Comparison) -> Comparison:
-        """Return a comparison whose configurations have the names of the look."""
-        if not self.names:
-            return comparison
-        names = zip(comparison.configurations, names_of(comparison), strict=True)
-        renamed = [replace(one, label=self.names(name)) for one, name in names]
-        return replace(comparison, configurations=tuple(renamed))
 
     def finish(self, figure: Figure) -> None:
         """Give a figure the title, the size and the colours of the look.

@@ -1,11 +1,12 @@
 """The content of a report as plain values, which its page draws."""
 
 import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from attnexp.core import console
@@ -16,18 +17,41 @@ from attnexp.plots.lines import (
     asked_columns,
     compared_curves,
     has_fit,
+    intact,
+    renamed,
     runs_of,
     training_points,
     wants_log,
     words,
 )
-from attnexp.report.results import every_run, place_of, result_content
+from attnexp.report.page import (
+    AttentionPanel,
+    ByteMap,
+    Chart,
+    DataSection,
+    KeptAttention,
+    Live,
+    MapSide,
+    Model,
+    Moment,
+    Page,
+    Rerun,
+    Series,
+    ShownRun,
+)
+from attnexp.report.results import every_run, place_of, result_of
 from attnexp.runs.attention import Attention, Axis, is_uneven, same_examples, scale_end
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary, error_text
-from attnexp.select.configurations import Comparison, Configuration, labels, seeds_by_epoch
+from attnexp.select.configurations import (
+    Comparison,
+    Configuration,
+    comparisons,
+    labels,
+    seeds_by_epoch,
+)
 from attnexp.select.frame import make_frame
 from attnexp.select.order import sort_runs
 from attnexp.select.renaming import KEPT, Renaming
@@ -44,98 +68,78 @@ EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 """Test examples, epochs of a growing attention, and configurations whose attention is shown."""
 
 
-Computed = Callable[[Comparison], list[dict[str, Any]]]
-"""Gives the program of each configuration, or the reason why there is none."""
+Models = Callable[[Comparison], Sequence[Model]]
+"""Gives the model of each configuration, or the reason why there is none."""
+
+COLOURS = [hexadecimal(colour) for colour in VIRIDIS]
+"""The colours of maps, from weight 0 to the largest."""
 
 
 def report_content(
     title: str,
     runs: Sequence[Run],
-    comparisons: Sequence[Comparison],
-    left_out: Sequence[str] = (),
-    computed: Computed | None = None,
-    progress: str = "",
     renaming: Renaming = KEPT,
-) -> dict[str, Any]:
-    """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
+    models: Models | None = None,
+    progress: str = "",
+) -> Page:
+    """Return the page of runs.
 
-    `notes` have to be read with the verdicts, and `further` are the remarks that change less. A
-    part that cannot be made is such a remark, and a warning; `left_out` are those about runs
-    that are in the tables alone. `computed` gives the programs of a comparison, if any.
+    A part that cannot be made is one of the `further` remarks, and a warning, as is a run that
+    cannot be drawn, which is in the tables alone. `models` gives those of a comparison, if any.
     `progress` says how far runs are that have not finished; their curves so far are on the page
-    then. `renaming` is for tables and verdicts; comparisons have their names already.
+    then.
     """
+    sound, left_out = intact(runs)
+    compared = [renamed(one, renaming) for one in comparisons(sound)]
     frame = sort_runs(make_frame(runs, renaming), None)
     request = TableRequest(costs=True)
     tables = divide(frame, request)
     report = tables_report(tables, request)
     further = [*report.further, *(f"left out of pictures: {reason}" for reason in left_out)]
     grids = zip(tables, report.grids[::2], report.grids[1::2], strict=True)
-    return {
-        "title": title,
-        "colours": [hexadecimal(colour) for colour in VIRIDIS],
-        "verdicts": list(report.verdicts),
-        "results": [result_content(*each) for each in grids],
-        "data": [
-            {
-                **_data(one, further),
-                "result": place_of(one, tables),
-                "computed": computed(one) if computed else [],
-            }
-            for one in comparisons
-        ],
-        "every": list(every_run(frame)),
-        "notes": list(report.notes),
-        "further": further,
-        "live": {"text": progress, "charts": [*_running(runs)]} if progress else None,
-    }
+    data = [
+        _data(one, place_of(one, tables), models(one) if models else (), further)
+        for one in compared
+    ]
+    return Page(
+        title,
+        COLOURS,
+        report.verdicts,
+        results=[result_of(*each) for each in grids],
+        data=data,
+        every=[*every_run(frame)],
+        notes=report.notes,
+        further=further,
+        live=Live(progress, [*_running(runs)]) if progress else None,
+    )
 
 
-def tensors_content(
-    title: str,
-    program: Mapping[str, Any],
-    given: Mapping[str, Sequence[float]],
-    names: Mapping[str, str | None],
-) -> dict[str, Any]:
-    """Return the content of a page of one attention, whose given tensors can be edited."""
-    chosen = ", ".join(f"{name} {choice}" for name, choice in names.items() if choice)
-    computed = {"kind": "tensors", "label": chosen, "programs": {"steps": program}, "given": given}
-    data: dict[str, Any] = {"name": chosen, "charts": [], "attention": None, "configurations": []}
-    return {
-        "title": title,
-        "colours": [hexadecimal(colour) for colour in VIRIDIS],
-        "verdicts": [],
-        "results": [{"name": chosen, "compared": "", "dots": None, "table": None}],
-        "every": [],
-        "notes": [],
-        "further": [],
-        "live": None,
-        "data": [{**data, "result": 0, "computed": [computed]}],
-    }
-
-
-def _running(runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
+def _running(runs: Sequence[Run]) -> Iterable[Chart]:
     """Yield the charts of the epochs so far of the runs that are running, by data set."""
     going = [run for run in runs if run.status is Status.RUNNING and run.epochs]
     for data in dict.fromkeys(run.data for run in going):
         own = [run for run in going if run.data == data]
         names = zip(labels(own), own, strict=True)
         each = tuple(Configuration(f"{name}, seed {run.seed}", (run,)) for name, run in names)
-        for spec in _training(Comparison(data, each), own):
-            yield spec | {"title": f"{data}: {spec['y']} so far"}
+        for chart in _training(Comparison(data, each), own):
+            yield replace(chart, title=f"{data}: {chart.y} so far")
 
 
-def _data(comparison: Comparison, further: list[str]) -> dict[str, Any]:
+def _data(
+    comparison: Comparison, result: int, models: Sequence[Model], further: list[str]
+) -> DataSection:
     runs = runs_of(comparison)
     made = partial(_made, comparison.data, further)
     losses = made("losses", lambda: [*_training(comparison, runs)])
     fit = made("fit", lambda: [*_fit(comparison, runs)])
-    return {
-        "name": comparison.data,
-        "charts": [*(losses or ()), *(fit or ())],
-        "attention": made("attention", lambda: _attention(comparison)),
-        "configurations": [_configuration(one) for one in comparison.configurations],
-    }
+    return DataSection(
+        comparison.data,
+        result,
+        [*(losses or ()), *(fit or ())],
+        made("attention", lambda: _attention(comparison)),
+        [_configuration(one) for one in comparison.configurations],
+        models,
+    )
 
 
 def _made(data: str, further: list[str], what: str, make: Callable[[], Part]) -> Part | None:
@@ -148,7 +152,7 @@ def _made(data: str, further: list[str], what: str, make: Callable[[], Part]) ->
         return None
 
 
-def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
+def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
     """Yield a chart for every loss, and for the primary metric if it was validated.
 
     A line is a configuration, with its band over seeds. A column without a finite number has
@@ -165,57 +169,37 @@ def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str,
                 values.append(found.ravel())
         together = np.concatenate(values) if values else np.zeros(0)
         if np.isfinite(together).any():
-            yield {
-                "title": words(column).capitalize(),
-                "x": "epoch",
-                "y": words(column),
-                "log": wants_log([column], together),
-                "lines": lines,
-                "points": [],
-            }
+            name, log = words(column), wants_log([column], together)
+            yield Chart(name.capitalize(), "epoch", name, log, lines, points=())
 
 
-def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
+def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
     if not all(has_fit(run) for run in runs):
         return
     x, truth, predictions = compared_curves(comparison)
     names = runs[0].attention
-    known = []
-    if truth is not None:
-        known = [{"label": "truth", "place": None, "x": plain(x), "mean": plain(truth)}]
+    known = [] if truth is None else [Series("truth", None, plain(x), plain(truth))]
     same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     lines = [
         _line(place, comparison.configurations[place], x, values)
         for place, values in predictions.items()
     ]
-    yield {
-        "title": "Fit",
-        "x": next(iter(names.x_names), "x"),
-        "y": names.y_name or "y",
-        "log": False,
-        "lines": [*known, *lines],
-        "points": [plain(point) for point in training_points(runs[0])] if same else [],
-    }
+    points = [plain(point) for point in training_points(runs[0])] if same else ()
+    side = next(iter(names.x_names), "x")
+    yield Chart("Fit", side, names.y_name or "y", False, [*known, *lines], points)
 
 
 def _line(
     place: int, one: Configuration, x: NDArray[np.float64], values: NDArray[np.float64]
-) -> dict[str, Any]:
+) -> Series:
     """Return the mean and the ends of values that have one row per seed."""
     few = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).astype(int))
-    line = {
-        "label": one.label,
-        "place": place,
-        "seeds": len(one.runs),
-        "x": plain(x[few]),
-        "mean": plain(mean_row(values)[few]),
-    }
-    if len(one.runs) > 1:
-        line |= {"low": plain(values.min(axis=0)[few]), "high": plain(values.max(axis=0)[few])}
-    return line
+    ends = (values.min(axis=0), values.max(axis=0)) if len(one.runs) > 1 else ()
+    along, mean, *band = (plain(each[few]) for each in (x, mean_row(values), *ends))
+    return Series(one.label, place, along, mean, len(one.runs), *band)
 
 
-def _attention(comparison: Comparison) -> dict[str, Any] | None:
+def _attention(comparison: Comparison) -> AttentionPanel | None:
     """Return the maps of the typical seed, on the same examples.
 
     None if there is no such seed, or the examples are not the same.
@@ -231,10 +215,9 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
         return None
     if not all(same_examples(attentions[0], attention) for attention in attentions[1:]):
         return None
-    axes: list[dict[str, Any]] = []
+    axes: list[MapSide] = []
     configurations = [
-        {"label": one.label, "attentions": _attentions(run, axes)}
-        for one, run in zip(few, shown, strict=True)
+        ShownRun(one.label, _attentions(run, axes)) for one, run in zip(few, shown, strict=True)
     ]
     names = dict.fromkeys(name for one in attentions for name in _main_first(one))
     ends = {
@@ -245,25 +228,25 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
         for name in names
         if (own := [one.weights[name][:EXAMPLES] for one in attentions if name in one.weights])
     }
-    return {
-        "seed": seed,
-        "omitted": len(comparison.configurations) - len(shown),
-        "names": list(names),
-        "ends": {name: float(f"{end:.4g}") for name, end in ends.items()},
-        "rooted": [name for name, end in ends.items() if _is_rooted(name, end, shown)],
-        "axes": axes,
-        "configurations": configurations,
-    }
+    return AttentionPanel(
+        seed,
+        len(comparison.configurations) - len(shown),
+        list(names),
+        {name: float(f"{end:.4g}") for name, end in ends.items()},
+        [name for name, end in ends.items() if _is_rooted(name, end, shown)],
+        axes,
+        configurations,
+    )
 
 
-def _attentions(run: Run, axes: list[dict[str, Any]]) -> dict[str, Any]:
+def _attentions(run: Run, axes: list[MapSide]) -> dict[str, KeptAttention]:
     """Return the attentions of a run by name; of the main one also its growth, if it was kept."""
     attention = run.attention
     found = {}
     for name in _main_first(attention):
         layers, heads = attention.weights[name].shape[1:3]
         frames = [_frame(one, name, epoch, axes) for epoch, one in _growth(run, name)]
-        found[name] = {"layers": layers, "heads": heads, "frames": frames}
+        found[name] = KeptAttention(layers, heads, frames)
     return found
 
 
@@ -292,9 +275,7 @@ def _is_rooted(name: str, end: float, runs: Sequence[Run]) -> bool:
     return is_uneven(largest, end)
 
 
-def _frame(
-    attention: Attention, name: str, epoch: int | None, axes: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _frame(attention: Attention, name: str, epoch: int | None, axes: list[MapSide]) -> Moment:
     """Return the maps of one epoch. Weights are bytes from 0 to 255, for 0 to the `largest`."""
     weights = attention.weights[name][:EXAMPLES]
     largest = float(weights[np.isfinite(weights)].max(initial=0)) or 1.0
@@ -309,21 +290,16 @@ def _frame(
         shares = np.stack([one.weights for one in all_heads]) / largest
         cells = np.nan_to_num(shares, nan=0.0).clip(0, 1) * 255
         first = all_heads[0]
-        maps.append(
-            {
-                "rows": _axis(first.rows, axes),
-                "columns": _axis(first.columns, axes),
-                "gold": None if first.gold is None else first.gold.tolist(),
-                "weights": base64.b64encode(cells.round().astype(np.uint8).tobytes()).decode(),
-            }
-        )
-    return {"epoch": epoch, "largest": float(f"{largest:.4g}"), "maps": maps}
+        shown = base64.b64encode(cells.round().astype(np.uint8).tobytes()).decode()
+        gold = None if first.gold is None else first.gold.tolist()
+        maps.append(ByteMap(_axis(first.rows, axes), _axis(first.columns, axes), gold, shown))
+    return Moment(epoch, float(f"{largest:.4g}"), maps)
 
 
-def _axis(side: Axis, axes: list[dict[str, Any]]) -> int:
+def _axis(side: Axis, axes: list[MapSide]) -> int:
     """Return the index of a side in the list of all, to which it is added if it is new."""
     numbers = None if side.numbers is None else plain(side.numbers)
-    content = {"name": side.name, "symbols": list(side.symbols), "numbers": numbers}
+    content = MapSide(side.name, side.symbols, numbers)
     if content not in axes:
         axes.append(content)
     return axes.index(content)
@@ -333,17 +309,17 @@ def _main_first(attention: Attention) -> list[str]:
     return list(dict.fromkeys([attention.main, *attention.weights]))
 
 
-def _configuration(one: Configuration) -> dict[str, Any]:
-    first = one.runs[0]
-    return {
-        "label": one.label,
-        "seeds": list(one.seeds),
-        "command": command([run.summary for run in one.runs], list(one.seeds)),
-        "choices": first.choices,
-        "settings": [[path, setting_text(v)] for path, v in first.settings.items()],
-        "code": sorted({_code(run.summary) for run in one.runs}),
-        "notes": sorted({note for run in one.runs for note in run.summary.notes}),
-    }
+def _configuration(one: Configuration) -> Rerun:
+    summaries, first = [run.summary for run in one.runs], one.runs[0]
+    return Rerun(
+        one.label,
+        one.seeds,
+        command(summaries, list(one.seeds)),
+        first.choices,
+        [(path, setting_text(value)) for path, value in first.settings.items()],
+        sorted(set(map(_code, summaries))),
+        sorted({note for summary in summaries for note in summary.notes}),
+    )
 
 
 def _code(summary: Summary) -> str:

@@ -3,11 +3,13 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+from attnexp.report.page import Page
 
 EVERY = 5
 """Seconds after which a page about runs that are going on loads itself again."""
@@ -19,7 +21,7 @@ STYLES = ("page.css", "compute.css")
 SCRIPTS = ("interpreter.js", "laws.js", "writings.js", "compute.js", "page.js")
 
 
-def page(content: Mapping[str, Any]) -> str:
+def page(content: Page) -> str:
     """Return the file, which may load and run only the style and the script in it.
 
     The content is JSON in which no character can end the element that holds it, and the script puts
@@ -32,8 +34,8 @@ def page(content: Mapping[str, Any]) -> str:
         for names in (STYLES, SCRIPTS)
     )
     return environment.get_template("page.html").render(
-        title=content["title"],
-        refresh=EVERY if content.get("live") else None,
+        title=content.title,
+        refresh=EVERY if content.live else None,
         style=Markup(style),
         style_hash=_hash(style),
         script=Markup(script),
@@ -42,9 +44,10 @@ def page(content: Mapping[str, Any]) -> str:
     )
 
 
-def script_json(content: Mapping[str, Any]) -> str:
+def script_json(content: Any) -> str:
     """Return JSON that is safe inside a script element."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    plain = msgspec.to_builtins(content, enc_hook=float)  # of a NumPy float
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

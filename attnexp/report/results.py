@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from attnexp.plots.lines import spans_powers
+from attnexp.report.page import DotRow, Dots, Heading, Result, TextCell, TextTable
 from attnexp.runs.files import finite
 from attnexp.select.configurations import Comparison
 from attnexp.select.frame import Frame
@@ -27,15 +27,15 @@ FIRST = ("mean", "standing")
 """The words of the columns that follow the name of a row: they are seen without scrolling."""
 
 
-def result_content(table: ResultsTable, results: Grid, costs: Grid) -> dict[str, Any]:
+def result_of(table: ResultsTable, results: Grid, costs: Grid) -> Result:
     """Return a table of results with its comparison in words, its picture and its costs."""
-    return {
-        "name": table.data_name or "Runs",
-        "compared": compared_text(table, results),
-        "dots": _dots(table),
-        "table": grid_content(_named(table, results)),
-        "costs": grid_content(_named(table, costs)),
-    }
+    return Result(
+        table.data_name or "Runs",
+        compared_text(table, results),
+        _dots(table),
+        text_table(_named(table, results)),
+        text_table(_named(table, costs)),
+    )
 
 
 def place_of(comparison: Comparison, tables: Sequence[ResultsTable]) -> int:
@@ -67,24 +67,16 @@ def _seeds(frame: Frame) -> str:
     return f"seeds {listed(seeds)}"
 
 
-def _dots(table: ResultsTable) -> dict[str, Any] | None:
+def _dots(table: ResultsTable) -> Dots | None:
     """Return each row's mean, interval and seeds in the order of the table; None for one row."""
     rows = [entry for entry in table.firsts if entry.spread.mean is not None]
     if len(rows) < 2:
         return None
     shown = rows[:ROWS]
-    values = np.array([value for entry in shown for value in entry.spread.values])
-    metric = table.metrics[0]
-    return {
-        "metric": metric,
-        "better": table.frame.better.get(metric),
-        "log": spans_powers(values),
-        "omitted": len(rows) - len(shown),
-        "rows": [
-            {**_dot(table, entry), "above": above}
-            for entry, above in zip(shown, _above(table, shown), strict=True)
-        ],
-    }
+    log = spans_powers(np.array([value for entry in shown for value in entry.spread.values]))
+    metric, omitted = table.metrics[0], len(rows) - len(shown)
+    dots = [_dot(table, *each) for each in zip(shown, _above(table, shown), strict=True)]
+    return Dots(metric, table.frame.better.get(metric), log, omitted, dots)
 
 
 def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[str]:
@@ -104,16 +96,10 @@ def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[str]:
         before = own
 
 
-def _dot(table: ResultsTable, entry: TableEntry) -> dict[str, Any]:
+def _dot(table: ResultsTable, entry: TableEntry, above: str) -> DotRow:
     low, high = finite(entry.spread.interval)
-    seeds = entry.spread.values
-    return {
-        "name": row_name(table, entry),
-        "mean": entry.spread.mean,
-        "low": low,
-        "high": high,
-        "seeds": list(seeds) if len(seeds) > 1 else [],
-    }
+    seeds = entry.spread.values if len(entry.spread.values) > 1 else ()
+    return DotRow(row_name(table, entry), entry.spread.mean, low, high, seeds, above)
 
 
 def _named(table: ResultsTable, grid: Grid) -> Grid:
@@ -136,20 +122,14 @@ def _named(table: ResultsTable, grid: Grid) -> Grid:
     return replace(grid, columns=heads, lines=lines, labels=1)
 
 
-def grid_content(grid: Grid, spare: Sequence[int] = ()) -> dict[str, Any]:
+def text_table(grid: Grid, spare: Sequence[int] = ()) -> TextTable:
     """Return a table of texts. The columns at `spare` are hidden until somebody asks for them."""
-    return {
-        "title": grid.title,
-        "caption": grid.full_caption,
-        "columns": [
-            {"title": head.title, "right": head.right, "spare": i in spare}
-            for i, head in enumerate(grid.columns)
-        ],
-        "rows": [[{"text": cell.text, "strong": cell.strong} for cell in row] for row in grid.rows],
-    }
+    heads = [Heading(head.title, head.right, i in spare) for i, head in enumerate(grid.columns)]
+    rows = [[TextCell(cell.text, cell.strong) for cell in row] for row in grid.rows]
+    return TextTable(grid.title, grid.full_caption, heads, rows)
 
 
-def every_run(frame: Frame) -> Iterable[dict[str, Any]]:
+def every_run(frame: Frame) -> Iterable[TextTable]:
     """Yield a table per data set with one row per run.
 
     Settings that all rows share and every metric but the primary one are spare. A column without a
@@ -165,7 +145,7 @@ def every_run(frame: Frame) -> Iterable[dict[str, Any]]:
             for i, head in enumerate(grid.columns)
             if (head.title not in headline if head.measured else _is_common(grid, i))
         ]
-        yield grid_content(grid, spare) | {"title": frame.renaming(str(name))}
+        yield text_table(replace(grid, title=frame.renaming(str(name))), spare)
 
 
 def _without_gaps(grid: Grid) -> Grid:

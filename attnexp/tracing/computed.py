@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +13,17 @@ from attnexp.core.errors import RequestError
 from attnexp.core.writing import SEPARATED, Characters, Separated, Spaced, Words, Writing
 from attnexp.data.curve import Curve
 from attnexp.data.text import symbols
+from attnexp.report.page import (
+    CurveModel,
+    CurvePrograms,
+    ForwardProgram,
+    PageProgram,
+    Scale,
+    SequenceModel,
+    SideWritings,
+    SpecialIds,
+    Units,
+)
 from attnexp.tracing.program import program_of, require_finite
 from attnexp.tracing.trace import traced
 from attnexp.training.prepared_run import PreparedRun
@@ -37,18 +47,18 @@ WRITINGS: dict[type[Writing], str] = {
 """The writings that a page knows, by their names in writings.js."""
 
 
-def computed(run: PreparedRun) -> dict[str, Any]:
+def computed(run: PreparedRun, label: str, seed: int) -> CurveModel | SequenceModel:
     """Return the programs of a restored run, and the facts that a page needs to use them.
 
     Raises RequestError for a run that a page cannot compute, with the reason.
     """
     spec = run.dataset.spec
     if isinstance(spec, RegressionSpec):
-        return _of_curve(run, spec)
-    return _of_sequences(run, spec)
+        return _of_curve(run, spec, label, seed)
+    return _of_sequences(run, spec, label, seed)
 
 
-def _of_curve(run: PreparedRun, spec: RegressionSpec) -> dict[str, Any]:
+def _of_curve(run: PreparedRun, spec: RegressionSpec, label: str, seed: int) -> CurveModel:
     train = run.dataset.train
     if (spec.x_dim, spec.y_dim) != (1, 1):
         raise RequestError(f"it has {spec.x_dim} inputs and {spec.y_dim} outputs, not one of each")
@@ -59,21 +69,20 @@ def _of_curve(run: PreparedRun, spec: RegressionSpec) -> dict[str, Any]:
     x = torch.cat([train.keys[0], run.dataset.test.queries[0]])
     grid = torch.linspace(float(x.min()), float(x.max()), ALONG).unsqueeze(-1)
     each = there.expand(len(keys), -1) & ~torch.eye(len(keys), dtype=torch.bool)
-    programs = {
-        "fit": _program(run, _points(grid, keys, values, there.expand(1, -1))),
-        "left_out": _program(run, _points(keys, keys, values, each)),
-    }
-    return {
-        "kind": "curve",
-        "programs": programs,
-        "x": _numbers(in_units(train.keys[0], spec.x)),
-        "y": _numbers(in_units(train.values[0], spec.y)),
-        "grid": _numbers(in_units(grid, spec.x)),
-        "truth": _truth(run, grid),
-        "units": {"x": _units(spec.x, "x"), "y": _units(spec.y, "y")},
-        "slots": len(keys),
-        "main": "pooling",
-    }
+    fit = _program(run, _points(grid, keys, values, there.expand(1, -1)))
+    left_out = _program(run, _points(keys, keys, values, each))
+    return CurveModel(
+        label,
+        seed,
+        CurvePrograms(fit, left_out),
+        x=_numbers(in_units(train.keys[0], spec.x)),
+        y=_numbers(in_units(train.values[0], spec.y)),
+        grid=_numbers(in_units(grid, spec.x)),
+        truth=_truth(run, grid),
+        units=Units(_scale(spec.x, "x"), _scale(spec.y, "y")),
+        slots=len(keys),
+        main="pooling",
+    )
 
 
 def _truth(run: PreparedRun, grid: Tensor) -> list[float] | None:
@@ -81,45 +90,45 @@ def _truth(run: PreparedRun, grid: Tensor) -> list[float] | None:
     return _numbers(run.dataset.truth(grid[:, 0])) if isinstance(run.dataset, Curve) else None
 
 
-def _units(columns: Sequence[DataColumn], name: str) -> dict[str, Any]:
+def _scale(columns: Sequence[DataColumn], name: str) -> Scale:
     """Return the name, mean and deviation by which a page standardises numbers."""
     if not columns:
-        return {"name": name, "mean": 0.0, "deviation": 1.0}
+        return Scale(name)
     (column,) = columns
-    return {"name": column.name, "mean": column.mean, "deviation": column.deviation}
+    return Scale(column.name, column.mean, column.deviation)
 
 
 def _points(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Points:
     return Points.of_rows(queries, queries, keys, values, mask.unsqueeze(0))
 
 
-def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec) -> dict[str, Any]:
+def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec, label: str, seed: int) -> SequenceModel:
     model, test = run.model, run.dataset.test
     if not isinstance(model, Seq2Seq):
         raise RequestError("its architecture does not decode")
     if test.asked is not None:
         raise RequestError("its data give the decoder its input, so a source alone has no answer")
-    sides = {"source": spec.source_writing, "target": spec.target_writing}
-    writings = {side: _writing_name(writing) for side, writing in sides.items()}
+    writings = SideWritings(_writing_name(spec.source_writing), _writing_name(spec.target_writing))
     place, first = _first_source(test, spec)
     source = max(spec.max_source, spec.test_max_source)
     target = max(spec.max_target, spec.test_max_target)
     program = _program(run, _padded(test, spec, source, target))
     special = {spec.pad, spec.bos, spec.eos, spec.unknown}
-    return {
-        "kind": "sequences",
-        "programs": {"forward": program},
-        "source": source,
-        "target": target,
-        "source_vocab": list(spec.source_vocab),
-        "target_vocab": list(spec.target_vocab),
-        "typed": [i for i in range(len(spec.source_vocab)) if i not in special],
-        "ids": {"pad": spec.pad, "bos": spec.bos, "eos": spec.eos, "unknown": spec.unknown},
-        "writings": writings,
-        "first": first,
-        "gold": None if test.alignment is None else test.alignment[place].tolist(),
-        "main": model.whole,
-    }
+    return SequenceModel(
+        label,
+        seed,
+        ForwardProgram(program),
+        source,
+        target,
+        list(spec.source_vocab),
+        list(spec.target_vocab),
+        typed=[i for i in range(len(spec.source_vocab)) if i not in special],
+        ids=SpecialIds(spec.pad, spec.bos, spec.eos, spec.unknown),
+        writings=writings,
+        first=first,
+        gold=None if test.alignment is None else test.alignment[place].tolist(),
+        main=model.whole,
+    )
 
 
 def _writing_name(writing: Writing) -> str:
@@ -168,7 +177,7 @@ def _padded(test: Batch, spec: Seq2SeqSpec, source: int, target: int) -> Batch:
     )
 
 
-def _program(run: PreparedRun, batch: Batch) -> dict[str, Any]:
+def _program(run: PreparedRun, batch: Batch) -> PageProgram:
     graph = traced(run.model, batch)
     require_finite(run.model, graph)
     return program_of(graph)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, fx, nn
 
 from attnexp.core.errors import RequestError
+from attnexp.report.page import Leaf, PageProgram, SiteNode
 from attnexp.tracing.trace import Traced
 
 SITES = ("attnexp.weights", "attnexp.scores")
@@ -17,38 +18,25 @@ KINDS = {torch.bool: "bool", torch.int64: "int", torch.int32: "int"}
 """Kinds of numbers; all others are `float`."""
 
 
-def program_of(traced: Traced) -> dict[str, Any]:
-    """Return a program: its numbers, and its operations in an order in which they can be computed.
-
-    - `parameters` and `constants` have a shape, a kind and the bytes of float16, or int32, in
-      base64.
-    - `inputs` have a shape and a kind.
-    - `operations` are the names that occur, and a node has the index of its operation, its
-      arguments, its shape and its kind. The argument `{"r": i}` is the value of node i; the first
-      nodes are parameters, constants and inputs.
-    - `outputs` are nodes by name, `sites` those whose scores or weights can be replaced, and
-      `numbers` the parameters that a slider can set.
-
-    Raises RequestError for a value that no page can hold.
-    """
+def program_of(traced: Traced) -> PageProgram:
+    """Return a traced graph as plain values. Raises RequestError for one that no page can hold."""
     places: dict[fx.Node, int] = {}
-    leaves: list[dict[str, Any]] = []
+    leaves: list[Leaf] = []
     holders = iter([*traced.parameters.items(), *traced.inputs.items()])
     nodes: list[list[Any]] = []
     operations: dict[str, int] = {}
-    sites: list[dict[str, Any]] = []
+    sites: list[SiteNode] = []
     graph = traced.graph.graph
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     constants = [node for node in graph.nodes if node.op == "get_attr"]
     for node in placeholders:
         name, tensor = next(holders)
         places[node] = len(leaves)
-        given = name in traced.inputs
-        leaves.append({"name": name, **(_empty(tensor) if given else _stored(tensor))})
+        leaves.append(_leaf(name, tensor, None if name in traced.inputs else _bytes(tensor)))
     for node in constants:
         places[node] = len(leaves)
         tensor = getattr(traced.graph, str(node.target))
-        leaves.append({"name": str(node.target), **_stored(tensor)})
+        leaves.append(_leaf(str(node.target), tensor, _bytes(tensor)))
     outputs: dict[str, int] = {}
     for node in graph.nodes:
         if node.op == "output":
@@ -58,22 +46,14 @@ def program_of(traced: Traced) -> dict[str, Any]:
             name = _name(node)
             if name in SITES:
                 part, layer = node.args[-2:]
-                place = {"part": part, "layer": layer, "node": places[node]}
-                sites.append({"of": name.removeprefix("attnexp."), **place})
+                sites.append(SiteNode(name.removeprefix("attnexp."), part, layer, places[node]))
             number = operations.setdefault(name, len(operations))
             arguments = [_argument(each, places) for each in node.args]
             named = {key: _argument(each, places) for key, each in node.kwargs.items()}
             nodes.append(
                 [number, arguments, *_kind(node.meta.get("val")), *([named] if named else [])]
             )
-    return {
-        "leaves": leaves,
-        "operations": list(operations),
-        "nodes": nodes,
-        "outputs": outputs,
-        "sites": sites,
-        "numbers": list(traced.numbers),
-    }
+    return PageProgram(leaves, list(operations), nodes, outputs, sites, list(traced.numbers))
 
 
 def require_finite(module: nn.Module, traced: Traced) -> None:
@@ -118,11 +98,11 @@ def _kind(value: Any) -> tuple[Any, Any]:
     return None, None
 
 
-def _empty(tensor: Tensor) -> dict[str, Any]:
-    return {"shape": list(tensor.shape), "kind": KINDS.get(tensor.dtype, "float")}
+def _leaf(name: str, tensor: Tensor, data: str | None) -> Leaf:
+    return Leaf(name, list(tensor.shape), KINDS.get(tensor.dtype, "float"), data)
 
 
-def _stored(tensor: Tensor) -> dict[str, Any]:
+def _bytes(tensor: Tensor) -> str:
     whole = not tensor.is_floating_point()
     numbers = tensor.cpu().to(torch.int32 if whole else torch.float16).numpy()
-    return {**_empty(tensor), "data": base64.b64encode(numbers.tobytes()).decode()}
+    return base64.b64encode(numbers.tobytes()).decode()

@@ -60,7 +60,7 @@ def test_runs_count_from_the_first_seed_on_if_a_sweep_names_them_and_none_of_tun
         write(f"own{seed}", seed)
     write("other", 1, key="0" * 10)
     write("begun", 1, status="interrupted")
-    write("tried", 2, tuning=Tuning({"optim.lr": ["1"]}, "loo_mse", [2], trial=True))
+    write("tried", 2, tuning=Tuning({"optim.lr": ["1"]}, "loo_mse", [2], tuning_run=True))
     ours = claim(first_seed=1, sweeps=[list(SWEEP)], computes={}, looks=2)
     evidence = evidence_of("mine", ours, None, trusted=True)
     assert sorted(run.path.rpartition("/")[2] for run in evidence.runs) == ["own1", "own2"]

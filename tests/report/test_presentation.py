@@ -7,6 +7,7 @@ from browser import needs_browser
 
 from attnexp.cli.attend import main as attend
 from attnexp.cli.report import main
+from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
 from attnexp.report.render import page
 
 pytestmark = needs_browser
@@ -145,20 +146,13 @@ ENDS = [
 
 
 def drawn(ends):
-    """The content of a page with a chart and the dots of two rows between two numbers."""
+    """A page with a chart and the dots of two rows between two numbers."""
     low, high = ends
-    line = {"label": "a", "place": 0, "seeds": 1, "x": [*ends], "mean": [*ends]}
-    chart = {"title": "Chart", "x": "x", "y": "y", "log": low > 0 and high > 1e3 * low}
-    rows = [
-        {"name": f"a longer name of row {n}", "mean": v, "low": None, "high": None, "seeds": []}
-        for n, v in enumerate(ends)
-    ]
-    dots = {"metric": "mse", "better": "lower", "log": chart["log"], "omitted": 0, "rows": rows}
-    result = {"name": "sine", "compared": "", "dots": dots, "table": None, "costs": None}
-    data = {"name": "sine", "result": 0, "charts": [chart | {"lines": [line], "points": []}]}
-    more = {"attention": None, "configurations": [], "computed": []}
-    empty = {"verdicts": [], "every": [], "notes": [], "further": [], "live": None}
-    return {"title": "t", "colours": [], "results": [result], "data": [data | more], **empty}
+    log = low > 0 and high > 1e3 * low
+    chart = Chart("Chart", "x", "y", log, [Series("a", 0, ends, ends, seeds=1)], points=())
+    rows = [DotRow(f"a longer name of row {n}", v, None, None, ()) for n, v in enumerate(ends)]
+    result = Result("sine", "", Dots("mse", "lower", log, 0, rows), None)
+    return Page("t", results=[result], data=[DataSection("sine", 0, [chart])])
 
 
 @pytest.mark.parametrize("ends", ENDS, ids=str)

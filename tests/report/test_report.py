@@ -8,6 +8,7 @@ import pytest
 
 from attnexp.cli.report import main
 from attnexp.core.errors import RequestError
+from attnexp.report.page import Page
 from attnexp.report.render import page, script_json
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
@@ -189,7 +190,7 @@ def test_no_content_can_end_its_element():
     text = script_json({"a": HOSTILE})
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"a": HOSTILE}
-    whole = page({"title": HOSTILE, "colours": [], "further": [HOSTILE], "data": []})
+    whole = page(Page(HOSTILE, further=[HOSTILE]))
     assert whole.count("<script") == 2
     assert "<script>document.title" not in whole
 

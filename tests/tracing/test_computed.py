@@ -3,6 +3,7 @@
 import csv
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -12,8 +13,10 @@ from interpreted import interpreted, needs_node
 from attnexp.core.errors import RequestError
 from attnexp.core.writing import Words
 from attnexp.data.text import encode_source
-from attnexp.tracing.computed import SPARE, computed
+from attnexp.tracing import computed as of_runs
+from attnexp.tracing.computed import SPARE
 
+computed = partial(of_runs.computed, label="", seed=0)
 CURVE = ("data.num_train=12", "data.num_test=5")
 
 
@@ -32,17 +35,14 @@ def table(tmp_path):
 def test_a_table_of_one_input_is_computed_in_its_units(table):
     rows, run = table
     content = computed(run)
-    points = list(zip(content["x"], content["y"], strict=True))
+    points = list(zip(content.x, content.y, strict=True))
     assert all(min(abs(x - a) + abs(y - b) for a, b in rows) < 1e-2 for x, y in points)
-    x, y = (torch.tensor(content[name], dtype=torch.float64) for name in ("x", "y"))
-    assert [content["units"][name]["name"] for name in ("x", "y")] == ["t", "height"]
-    mean, deviation = content["units"]["x"]["mean"], content["units"]["x"]["deviation"]
-    keys = ((x - mean) / deviation).float()
-    mean, deviation = content["units"]["y"]["mean"], content["units"]["y"]["deviation"]
-    values = ((y - mean) / deviation).float()
-    grid = (torch.tensor(content["grid"]) - content["units"]["x"]["mean"]) / (
-        content["units"]["x"]["deviation"]
-    )
+    x, y = (torch.tensor(each, dtype=torch.float64) for each in (content.x, content.y))
+    assert [content.units.x.name, content.units.y.name] == ["t", "height"]
+    across, up = content.units.x, content.units.y
+    keys = ((x - across.mean) / across.deviation).float()
+    values = ((y - up.mean) / up.deviation).float()
+    grid = (torch.tensor(content.grid) - across.mean) / across.deviation
     spare = [0.0] * SPARE
     inputs = {
         "queries": grid.tolist(),
@@ -50,23 +50,23 @@ def test_a_table_of_one_input_is_computed_in_its_units(table):
         "values": values.tolist() + spare,
         "mask": [1.0] * len(keys) + spare,
     }
-    job = {"program": content["programs"]["fit"], "inputs": inputs, "outputs": ["outputs"]}
+    job = {"program": content.programs.fit, "inputs": inputs, "outputs": ["outputs"]}
     (found,) = interpreted([job])
     distances = (grid.double()[:, None] - keys.double()) ** 2
     kernel = torch.exp(-distances * 0.5**2 / 2)
     expected = (kernel / kernel.sum(dim=-1, keepdim=True)) @ y
     torch.testing.assert_close(
-        found["outputs"].double() * deviation + mean, expected, rtol=1e-3, atol=1e-3
+        found["outputs"].double() * up.deviation + up.mean, expected, rtol=1e-3, atol=1e-3
     )
 
 
 def test_the_truth_of_a_curve_is_given(table):
     content = computed(prepared("model=gaussian", *CURVE))
-    x = torch.tensor(content["grid"])
+    x = torch.tensor(content.grid)
     torch.testing.assert_close(
-        torch.tensor(content["truth"]), 2 * torch.sin(x) + x**0.8, rtol=1e-3, atol=1e-3
+        torch.tensor(content.truth), 2 * torch.sin(x) + x**0.8, rtol=1e-3, atol=1e-3
     )
-    assert computed(table[1])["truth"] is None
+    assert computed(table[1]).truth is None
 
 
 def test_several_inputs_are_counted(tmp_path):
@@ -117,12 +117,12 @@ def test_the_first_source_is_read_as_a_test_source(tmp_path, kind, level):
     content, spec = computed(run), run.dataset.spec
     known = [ids for ids in run.dataset.test.keys.tolist() if spec.unknown not in ids]
     typed = [[i for i in ids if i != spec.pad] for ids in known]
-    assert encode_source(content["first"], spec).tolist() in typed
+    assert encode_source(content.first, spec).tolist() in typed
 
 
 def test_a_source_with_a_symbol_that_no_text_has_is_not_the_first(tmp_path):
     run = of_pairs(tmp_path, [f"a {'bcd'[i % 3]} w{i}" for i in range(40)], "data.min_count=2")
-    assert computed(run)["first"] == ""
+    assert computed(run).first == ""
 
 
 class Backwards(Words):

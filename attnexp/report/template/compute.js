@@ -488,8 +488,8 @@ const Computing = (tools) => {
   // A section: one configuration at a time, made when it is first shown.
 
   return (list, place) => {
-    const able = list.filter((one) => one.programs);
-    const parts = list.filter((one) => one.why).map((one) => make("p", { class: "faint" }, `${one.label} is not computed here: ${one.why}.`));
+    const able = list.filter((one) => one.kind !== "refused");
+    const parts = list.filter((one) => one.kind === "refused").map((one) => make("p", { class: "faint" }, `${one.label} is not computed here: ${one.why}.`));
     if (!able.length) return parts;
     const body = make("div", { class: "computed-body" });
     let repaint = () => {};
@@ -511,7 +511,7 @@ const Computing = (tools) => {
     };
     show(begin.label);
     const menu = able.length > 1 ? [choice("configuration", names, begin.label, chosen)] : [];
-    const told = able[0].seed === undefined
+    const told = able[0].kind === "tensors"
       ? "Edit a number: every step is computed again."
       : `Computed in this page, with the trained model of seed ${able[0].seed}, whose numbers are rounded to 16 bits.`;
     return [make("p", { class: "faint" }, told), ...menu, body, ...parts];
