@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -137,6 +138,19 @@ def test_no_verb_imports_another(module):
     found = imports(PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py"))
     used = {name.split(".")[2] for name in found if name.startswith("attnexp.cli.")}
     assert used <= SHARED_BY_VERBS
+
+
+def test_a_class_has_a_name_of_its_own():
+    """But for choices that files name, and the names of the book."""
+    found = Counter(
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, times in found.items() if times > 1} == {
+        *("Cosine", "Encoder", "Seq2Seq", "TopK")
+    }
 
 
 def test_only_what_drives_runs_imports_the_composition_root():

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from attnexp.attend.request import Request
+from attnexp.attend.request import AttendRequest
 from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, writable
 from attnexp.plots.terminal import Terminal, draw_map, print_line
-from attnexp.runs.attention import Axis, Map
+from attnexp.runs.attention import Map, MapAxis
 from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Outcome:
         }
 
 
-def attend(job: "Job", request: Request) -> Outcome:
+def attend(job: "Job", request: AttendRequest) -> Outcome:
     """Compute attention step by step.
 
     Raises RequestError or ValueError for tensors that cannot be made or do not fit.
@@ -161,12 +161,12 @@ def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
         yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys, hidden=hidden)
 
 
-def _axis(name: str, size: int) -> Axis:
+def _axis(name: str, size: int) -> MapAxis:
     """Return a side of a map: places from 1, each with its number if they are few."""
     order = np.arange(size)
     if size <= MOST_SYMBOLS:
-        return Axis(name, order, symbols=tuple(str(place + 1) for place in order))
-    return Axis(name, order, numbers=(order + 1).astype(np.float64))
+        return MapAxis(name, order, symbols=tuple(str(place + 1) for place in order))
+    return MapAxis(name, order, numbers=(order + 1).astype(np.float64))
 
 
 def draw(outcome: Outcome, path: Path) -> None:

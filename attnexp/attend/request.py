@@ -30,7 +30,7 @@ SETTING = re.compile(r"(model|normalizer)(\.[A-Za-z]\w*)*|seed")
 
 
 @dataclass(frozen=True)
-class Request:
+class AttendRequest:
     """Settings by name, the descriptions of tensors, and a title."""
 
     title: str
@@ -53,7 +53,9 @@ class Request:
         return job
 
 
-def read_request(words: Sequence[str], typed: Mapping[str, str], file: Path | None) -> Request:
+def read_request(
+    words: Sequence[str], typed: Mapping[str, str], file: Path | None
+) -> AttendRequest:
     """Return the request of an example or a file, changed by the command line.
 
     `words` are settings as `name=value`, `typed` the tensors that are described on the command
@@ -90,7 +92,7 @@ def read_request(words: Sequence[str], typed: Mapping[str, str], file: Path | No
         _check_setting(name, value)
     _check_complete(tensors)
     title = "" if file is None else first_line(file)
-    return Request(title or "Attention", settings, tensors)
+    return AttendRequest(title or "Attention", settings, tensors)
 
 
 def _setting(word: str) -> tuple[str, str]:

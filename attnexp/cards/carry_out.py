@@ -13,7 +13,7 @@ from attnexp.cards.cost import costs_of
 from attnexp.cards.lines import Effort, are_done, compared
 from attnexp.cards.numbers import NOTHING, row_result, trial_result
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import Task
+from attnexp.cards.trial import SizedTrial
 from attnexp.config.laws import read_laws
 from attnexp.config.probing import probe_missing
 from attnexp.config.trust import read_trust
@@ -31,7 +31,7 @@ LATE = "stopped"
 """The first word of the reason of a row that took too long."""
 
 
-def make_card(rows: Sequence[CardRow], tasks: Sequence[Task], effort: Effort) -> Card:
+def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effort) -> Card:
     """Run the missing parts of a card, and return it.
 
     A row of which no run ended within the minutes is not tried again in later trials. Raises
@@ -73,7 +73,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[Task], effort: Effort) ->
     )
 
 
-def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sample]:
+def _measure(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult, Sample]:
     """Return the measurements of a row in a trial, and its sample of the number that decides."""
     late = f"{LATE} after {effort.minutes:g} minutes"
     if task.trial.cost:

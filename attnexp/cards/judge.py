@@ -33,7 +33,7 @@ TOLD_APART = ("better", "worse")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CardVerdict:
     """The verdict on the subject next to one baseline in one trial.
 
     - `word` is one of SIGNS; it is `skip` if one of the two was not measured.
@@ -56,7 +56,7 @@ class Verdict:
         return f"{self.trial}: {self.subject} is {self.word} than {self.baseline} ({self.because})"
 
 
-def verdicts(trial: TrialResult) -> list[Verdict]:
+def verdicts(trial: TrialResult) -> list[CardVerdict]:
     """Return the verdict on the first row next to each of the others."""
     subject, *others = trial.rows
     samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
@@ -66,7 +66,7 @@ def verdicts(trial: TrialResult) -> list[Verdict]:
         own = standings([samples[i] for i in there], trial.equal_within, reference=0)
         found = dict(zip(there, own, strict=True))
     return [
-        Verdict(trial.name, subject.label, row.label, "skip", _why_not(subject, row))
+        CardVerdict(trial.name, subject.label, row.label, "skip", _why_not(subject, row))
         if i not in found
         else _verdict(trial, (subject, row), (samples[0], samples[i]), found[i])
         for i, row in enumerate(others, 1)
@@ -78,7 +78,7 @@ def _verdict(
     rows: tuple[RowResult, RowResult],
     samples: tuple[Sample, Sample],
     standing: Standing,
-) -> Verdict:
+) -> CardVerdict:
     names = (trial.name, rows[0].label, rows[1].label)
     one, other = map(modes_of, samples)
     seeds = min(len(sample.means) for sample in samples)
@@ -88,20 +88,20 @@ def _verdict(
     if one and other and (p := _fisher(one, other)) <= LEVEL:
         more = len(one.learned) * other.n > len(other.learned) * one.n
         because = f"{_learned(one)} and {_learned(other)} seeds learned, p = {p:.2g}"
-        return Verdict(*names, "better" if more else "worse", because, size)
+        return CardVerdict(*names, "better" if more else "worse", because, size)
     if one and other and not one.learned and not other.learned:
-        return Verdict(*names, "neither learns", metric)
+        return CardVerdict(*names, "neither learns", metric)
     if seeds < fewest_seeds(LEVEL):
-        return Verdict(*names, "too few seeds", f"{metric}, {seeds} seeds")
+        return CardVerdict(*names, "too few seeds", f"{metric}, {seeds} seeds")
     if all(abs(mean - samples[0].best) <= trial.equal_within for mean in means):
-        return Verdict(*names, "both solve it", metric)
+        return CardVerdict(*names, "both solve it", metric)
     difference = standing.difference
     assert difference is not None
     # the standing is that of the baseline next to the subject
     word = {"worse": "better", "better": "worse", "equal": "equal"}.get(standing.word or "")
     interval = f"[{number_text(-difference.high)}, {number_text(-difference.low)}]"
     because = f"{metric}, difference {number_text(-difference.mean)} {interval}, {seeds} seeds"
-    return Verdict(*names, word or "not told apart", because, size)
+    return CardVerdict(*names, word or "not told apart", because, size)
 
 
 def ahead(trial: TrialResult) -> list[bool]:
@@ -128,13 +128,13 @@ def ahead(trial: TrialResult) -> list[bool]:
     return [bool(sample.means) and may_be(sample) for sample in samples]
 
 
-def largest(found: Sequence[Verdict]) -> list[Verdict]:
+def largest(found: Sequence[CardVerdict]) -> list[CardVerdict]:
     """Return the largest differences that the verdicts have shown, the largest first."""
     shown = [verdict for verdict in found if verdict.word in TOLD_APART]
     return sorted(shown, key=lambda verdict: -verdict.size)[:MOST_NAMED]
 
 
-def counts(found: Sequence[Verdict]) -> Iterator[tuple[str, int]]:
+def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[str, int]]:
     """Yield how often each word was given, in a fixed order; words that were not are left out."""
     for word in SIGNS:
         if number := sum(verdict.word == word for verdict in found):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import LevelName, Task
+from attnexp.cards.trial import LevelName, SizedTrial
 from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.command_line import own_words
 from attnexp.sweeps.line import compared_jobs
@@ -35,7 +35,7 @@ class Effort:
         own = own_words(self.config_dir)
         return [*own, *words, f"device={self.device}", "figures=false", f"output_dir={FOLDER}"]
 
-    def sweep(self, task: Task, row: CardRow) -> list[str]:
+    def sweep(self, task: SizedTrial, row: CardRow) -> list[str]:
         """Return the words of `attnexp -m` for a row in a trial, at all seeds."""
         line = self.line([*task.words, *row.words, f"seed=range(1,{self.seeds + 1})"])
         line.append(f"hydra/launcher={task.trial.launcher}")

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import STEPS, Escapes, Task, Works
+from attnexp.cards.trial import STEPS, Escapes, SizedTrial, Works
 from attnexp.core.errors import RequestError, shortened
 from attnexp.runs.folder import Run
 from attnexp.select.frame import make_frame
@@ -16,7 +16,7 @@ NOTHING = Sample("", {})
 
 
 def row_result(
-    task: Task, row: CardRow, runs: Sequence[Run], jobs: int, why: str = ""
+    task: SizedTrial, row: CardRow, runs: Sequence[Run], jobs: int, why: str = ""
 ) -> tuple[RowResult, Sample]:
     """Return the measurements of a row, and its sample of the number that decides.
 
@@ -37,7 +37,7 @@ def row_result(
     return result, sample
 
 
-def trial_result(task: Task, measured: Sequence[tuple[RowResult, Sample]]) -> TrialResult:
+def trial_result(task: SizedTrial, measured: Sequence[tuple[RowResult, Sample]]) -> TrialResult:
     """Return the measurements of a trial from those of its rows."""
     trial = task.trial
     rows = [row for row, _ in measured]
@@ -62,7 +62,7 @@ def trial_result(task: Task, measured: Sequence[tuple[RowResult, Sample]]) -> Tr
     )
 
 
-def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float]], Sample]:
+def _numbers(task: SizedTrial, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float]], Sample]:
     """Return the numbers of a trial by seed, and the sample of the one that decides."""
     frame, trial = make_frame(runs), task.trial
     samples = {}

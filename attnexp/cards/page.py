@@ -10,7 +10,7 @@ from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, 
 from attnexp.report.results import text_table
 from attnexp.select.number import AT
 from attnexp.stats.scaled import mean
-from attnexp.tables.grid import Cell, Grid, Head, Line, Report
+from attnexp.tables.grid import Grid, GridCell, Head, Line, Report
 
 SKIP = "skip"
 """The text of a number that was not measured."""
@@ -69,19 +69,21 @@ def _labels(trials: Sequence[TrialResult]) -> list[str]:
     return list(dict.fromkeys(row.label for trial in trials for row in trial.rows))
 
 
-def _mean(trial: TrialResult, row: RowResult, sign: str, strong: bool) -> Cell:
+def _mean(trial: TrialResult, row: RowResult, sign: str, strong: bool) -> GridCell:
     """Return the mean, the share of the seeds that learned, and a sign, which may be empty."""
     if not row.values(trial.metric):
-        return Cell(SKIP)
+        return GridCell(SKIP)
     learned = learned_text(trial, row).replace(" of ", "/")
     parts = (number_text(mean(row.values(trial.metric))), learned, sign)
-    return Cell(" ".join(filter(None, parts)), strong)
+    return GridCell(" ".join(filter(None, parts)), strong)
 
 
-def _cells(trial: TrialResult, cells: Mapping[str, Cell], labels: Sequence[str]) -> list[Cell]:
+def _cells(
+    trial: TrialResult, cells: Mapping[str, GridCell], labels: Sequence[str]
+) -> list[GridCell]:
     """Return the row of a trial in a table, with `skip` for a label that it lacks."""
-    own = (cells.get(label, Cell(SKIP)) for label in labels)
-    return [Cell(trial.name), Cell(trial.metric), *own]
+    own = (cells.get(label, GridCell(SKIP)) for label in labels)
+    return [GridCell(trial.name), GridCell(trial.metric), *own]
 
 
 def leaderboard(trials: Sequence[TrialResult]) -> Report:
@@ -148,7 +150,7 @@ def _result(trial: TrialResult) -> Result:
         tuned = ", ".join(f"{name}={value}" for name, value in row.tuned.items())
         lost = f"{row.lost}: {row.why}" if row.lost else ""
         texts = [row.label, *texts, learned_text(trial, row), tuned, lost]
-        rows.append([Cell(text) for text in texts])
+        rows.append([GridCell(text) for text in texts])
     told = "; ".join(f"next to {v.baseline}: {v.word} ({v.because})" for v in verdicts(trial))
     harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
     words = f" Settings: {' '.join(trial.words)}." if trial.words else ""

@@ -83,7 +83,7 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Task:
+class SizedTrial:
     """A trial at a level: its name, its question and its file."""
 
     name: str
@@ -110,7 +110,7 @@ class Task:
 
 def read_tasks(
     level: LevelName, names: Sequence[str] = (), config_dir: Path | None = None
-) -> list[Task]:
+) -> list[SizedTrial]:
     """Return the trials of a level, all or those that are named.
 
     Raises RequestError for an unknown name, for a trial that the level does not have, and for a
@@ -126,6 +126,6 @@ def read_tasks(
             levels = [each for each in get_args(LevelName) if getattr(found[name], each)]
             raise RequestError(f"--trials: {name} is in --{' and --'.join(levels)}, not --{level}")
     return [
-        Task(name, first_line(files[name]), found[name], there[name])
+        SizedTrial(name, first_line(files[name]), found[name], there[name])
         for name in names or sorted(there, key=lambda name: (found[name].cost, name))
     ]

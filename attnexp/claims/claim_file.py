@@ -33,7 +33,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read: bool = True
 
 
-class Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedPrediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The expected result of the runs, and the day before the first one on which it was written."""
 
     date: str
@@ -77,7 +77,7 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
     setup: str
     changed: str
-    prediction: Prediction
+    prediction: RecordedPrediction
     seeds: int
     minutes: float
     decides: dict[str, Any]

@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.config.trust import read_trust
     from attnexp.core.batch import Seq2SeqSpec
     from attnexp.plots.terminal import Terminal, draw_attention, print_line
-    from attnexp.runs.attention import Attention, View
+    from attnexp.runs.attention import StoredAttention, View
     from attnexp.tasks.decoding import ask
     from attnexp.training.record.stored_tensors import arrays
 
@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
         )
     if not answer.ended:
         console.warn("the model did not write its end symbol: the answer is cut off")
-    attention = Attention(
+    attention = StoredAttention(
         arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
     )
     view = View(arguments.attention, arguments.layer, arguments.head)

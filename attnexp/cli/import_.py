@@ -33,12 +33,12 @@ def main(argv: Sequence[str]) -> None:
     folders that cannot be written. Nothing is written then, unless a disk is full.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    from attnexp.imported.outside import SEED, Request
+    from attnexp.imported.outside import SEED, ImportRequest
     from attnexp.imported.selection import select
     from attnexp.imported.write import Imports
 
     tool, path = arguments.source, arguments.path
-    request = Request(
+    request = ImportRequest(
         arguments.settings,
         arguments.metrics,
         arguments.seed or SEED,

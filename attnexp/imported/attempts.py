@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 
-class Point(NamedTuple):
+class LoggedPoint(NamedTuple):
     """Numbers by name that were recorded at a step, in one of the files of a run."""
 
     step: float
@@ -17,7 +17,7 @@ class TwoTrainingsError(ValueError):
     """The steps of a run begin anew."""
 
 
-def last_attempt(points: Sequence[Point]) -> list[Point]:
+def last_attempt(points: Sequence[LoggedPoint]) -> list[LoggedPoint]:
     """Return the points of a run without those that a restart has made void.
 
     A run is restarted if a number is recorded at an earlier step than before, say at 100 after
@@ -45,7 +45,7 @@ def last_attempt(points: Sequence[Point]) -> list[Point]:
                 last = {other: (min(own, step), file) for other, (own, _) in last.items()}
             first.setdefault(name, step)
             last[name] = step, file
-    kept: list[Point] = []
+    kept: list[LoggedPoint] = []
     bound = math.inf
     for place in range(len(points) - 1, -1, -1):
         if points[place].step < bound:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.attempts import Point
+from attnexp.imported.attempts import LoggedPoint
 from attnexp.imported.naming import RUN
 from attnexp.imported.outside import OutsideRun, number_in
 from attnexp.imported.tracked import Tracked, outside_runs
@@ -58,7 +58,7 @@ def runs_of(
                 )
             source = f"the curve of {clean(name)} in {clean(path.name)}"
             run = runs.setdefault(name, Tracked(source, f"{path.resolve()}\0{name}", {RUN: name}))
-            run.points.append(Point(step, {metric: value}))
+            run.points.append(LoggedPoint(step, {metric: value}))
     return outside_runs(runs.values())
 
 

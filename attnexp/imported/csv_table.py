@@ -7,7 +7,14 @@ from pathlib import Path
 from attnexp.core.errors import RequestError
 from attnexp.imported import charts
 from attnexp.imported.naming import RUN
-from attnexp.imported.outside import SEED, OutsideRun, Request, number_in, require_names, value_of
+from attnexp.imported.outside import (
+    SEED,
+    ImportRequest,
+    OutsideRun,
+    number_in,
+    require_names,
+    value_of,
+)
 from attnexp.runs.files import read_bytes
 from attnexp.runs.records import table
 from attnexp.runs.run_status import Status
@@ -76,7 +83,7 @@ MISSING = ("", "None")
 """The cells of a metric that was not measured."""
 
 
-def read(path: Path, request: Request) -> tuple[Collection[OutsideRun], list[str]]:
+def read(path: Path, request: ImportRequest) -> tuple[Collection[OutsideRun], list[str]]:
     """Return the runs of a file: one per line, or one per curve of a chart that wandb exported.
 
     The column of the seed may be missing. A cell of a setting is a whole number, a number, true,

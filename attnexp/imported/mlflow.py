@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.attempts import Point
+from attnexp.imported.attempts import LoggedPoint
 from attnexp.imported.database import opened
 from attnexp.imported.naming import RUN
-from attnexp.imported.outside import OutsideRun, Request, value_of
+from attnexp.imported.outside import ImportRequest, OutsideRun, value_of
 from attnexp.imported.tracked import NOT_ENDED, Tracked, outside_runs
 from attnexp.runs.files import read_bytes
 from attnexp.runs.run_status import Status
@@ -32,7 +32,7 @@ PARENT = "mlflow.parentRunId"
 """The tag of a run that another one contains."""
 
 
-def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
+def read(path: Path, request: ImportRequest) -> tuple[list[OutsideRun], list[str]]:
     """Return the runs of a database, or at or below a folder of the store of files, and notes.
 
     Parameters are settings. Runs that were deleted in MLflow are left out, and so are those that
@@ -74,7 +74,7 @@ def _of_database(path: Path) -> tuple[list[Tracked], dict[str, str]]:
                 value = math.nan if row["is_nan"] else row["value"]
                 if not isinstance(row["step"], int) or not isinstance(value, int | float):
                     raise RequestError(f"{run.source} is damaged: {row['key']} is not a number")
-                run.points.append(Point(row["step"], {str(row["key"]): value}))
+                run.points.append(LoggedPoint(row["step"], {str(row["key"]): value}))
     return [*runs.values()], parents
 
 
@@ -110,7 +110,7 @@ def _stored(folder: Path, root: Path) -> Tracked | None:
             except ValueError as error:
                 raise RequestError(f"{run.source} is damaged: {name} has {line!r:.60}") from error
     points.sort(key=lambda point: point[:2])
-    run.points = [Point(step, {name: value}) for _, step, name, value in points]
+    run.points = [LoggedPoint(step, {name: value}) for _, step, name, value in points]
     return run
 
 

@@ -32,7 +32,7 @@ DIGITS = len(str(-LARGEST))
 
 
 @dataclass(frozen=True)
-class Request:
+class ImportRequest:
     """Which settings and metrics are imported; None for all that the tool has recorded.
 
     `seed` is the name of the seed, `better` the directions of metrics that were given, and

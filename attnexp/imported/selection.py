@@ -8,7 +8,7 @@ from types import MappingProxyType
 from attnexp.core.errors import RequestError
 from attnexp.imported.directions import LEFT_OUT, STEP, direction_of, rank_of
 from attnexp.imported.naming import IDENTITY, RUN, groups_of_kinds, seed_in
-from attnexp.imported.outside import SEED, OutsideRun, Request, require_names, seed_of
+from attnexp.imported.outside import SEED, ImportRequest, OutsideRun, require_names, seed_of
 from attnexp.runs.redaction import is_secret, masked
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Direction
@@ -131,7 +131,9 @@ class _Recorded:
 
 
 def select(
-    runs: Collection[OutsideRun], request: Request, named: Mapping[str, str] = MappingProxyType({})
+    runs: Collection[OutsideRun],
+    request: ImportRequest,
+    named: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Selection, list[str]]:
     """Return the requested part of the runs, and sentences about the decisions made.
 

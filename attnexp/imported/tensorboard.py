@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.attempts import Point
+from attnexp.imported.attempts import LoggedPoint
 from attnexp.imported.checksum import masked_crc32c
 from attnexp.imported.naming import RUN
-from attnexp.imported.outside import OutsideRun, Request
+from attnexp.imported.outside import ImportRequest, OutsideRun
 from attnexp.imported.tracked import Tracked, outside_runs
 from attnexp.imported.wire import DamagedError, fields, inside, real, text, whole
 from attnexp.runs.files import read_bytes
@@ -58,7 +58,7 @@ class Events:
     `final` the numbers of files that hold one with a number each: the results of a run.
     """
 
-    points: list[tuple[float, Point]] = field(default_factory=list)
+    points: list[tuple[float, LoggedPoint]] = field(default_factory=list)
     settings: list[dict[str, Any]] = field(default_factory=list)
     final: dict[str, float] = field(default_factory=dict)
     files: int = 0
@@ -81,7 +81,7 @@ class Events:
         """Add the content of another folder under new names."""
         for when, point in other.points:
             values = {named(name): value for name, value in point.values.items()}
-            self.points.append((when, Point(point.step, values, self.files + point.file)))
+            self.points.append((when, LoggedPoint(point.step, values, self.files + point.file)))
         self.points.sort(key=lambda each: each[0])
         self.settings += other.settings
         self.final |= {named(name): value for name, value in other.final.items()}
@@ -92,7 +92,7 @@ class Events:
         self.ended = max(self.ended, other.ended)
 
 
-def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
+def read(path: Path, request: ImportRequest) -> tuple[list[OutsideRun], list[str]]:
     """Return a run per folder with event files at or below a path, or the run of one event file.
 
     Scalars are metrics, and the settings are those of the HParams tab. Some folders are part
@@ -179,7 +179,7 @@ def _events(files: Sequence[Path]) -> Events:
 
 def _add(found: Events, file: Path, number: int) -> None:
     """Add the content of a file. Its numbers are final if it has settings and each has one step."""
-    points: list[tuple[float, Point]] = []
+    points: list[tuple[float, LoggedPoint]] = []
     settings: list[dict[str, Any]] = []
     for message in _messages(read_bytes(file)):
         step, times = whole(message, 2), [value for n, value in fields(message) if n == 1]
@@ -193,7 +193,7 @@ def _add(found: Events, file: Path, number: int) -> None:
         for value in inside(message, 5, 1):
             scalar = _scalar(value)
             if scalar is not None:
-                points.append((when, Point(step, {text(value, 1): scalar}, number)))
+                points.append((when, LoggedPoint(step, {text(value, 1): scalar}, number)))
             for session in inside(value, 9, 1):
                 if text(session, 1) == "hparams":
                     _add_session(found, settings, session)

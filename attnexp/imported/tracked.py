@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.attempts import Point, TwoTrainingsError, last_attempt
+from attnexp.imported.attempts import LoggedPoint, TwoTrainingsError, last_attempt
 from attnexp.imported.outside import LARGEST, OutsideRun
 from attnexp.runs.folder import NOT_COMPARED, OF_SEED
 from attnexp.runs.run_status import Status
@@ -37,7 +37,7 @@ class Tracked:
     identity: str
     names: Mapping[str, str]
     config: Mapping[str, Any] = field(default_factory=dict)
-    points: list[Point] = field(default_factory=list)
+    points: list[LoggedPoint] = field(default_factory=list)
     files: int = 0
     voided: int = 0
     final: Mapping[str, Any] = field(default_factory=dict)
@@ -156,7 +156,7 @@ def _text(name: str, where: str) -> str:
     return name
 
 
-def _curve(points: Iterable[Point]) -> tuple[dict[float, dict[str, float]], int]:
+def _curve(points: Iterable[LoggedPoint]) -> tuple[dict[float, dict[str, float]], int]:
     """Return the numbers by step, in order, and how many points have a step that is not exact."""
     found: dict[float, dict[str, float]] = {}
     inexact = 0

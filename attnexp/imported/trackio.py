@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.attempts import Point
+from attnexp.imported.attempts import LoggedPoint
 from attnexp.imported.database import json_object, opened
 from attnexp.imported.naming import RUN
-from attnexp.imported.outside import OutsideRun, Request
+from attnexp.imported.outside import ImportRequest, OutsideRun
 from attnexp.imported.tracked import Tracked, outside_runs
 
 
-def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
+def read(path: Path, request: ImportRequest) -> tuple[list[OutsideRun], list[str]]:
     """Return the runs of a project, and notes on omissions.
 
     The tables are `metrics` (run_name, step, timestamp, metrics) and `configs` (run_name, config),
@@ -33,7 +33,7 @@ def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
             run, step, when = run_of(row), row["step"], row["timestamp"]
             if not isinstance(step, int):
                 raise RequestError(f"{run.source} is damaged: its step is {step!r:.60}")
-            run.points.append(Point(step, json_object(row["metrics"], run.source)))
+            run.points.append(LoggedPoint(step, json_object(row["metrics"], run.source)))
             run.started = run.started or (when if isinstance(when, str) else None)
             run.ended = when if isinstance(when, str) else run.ended
         if database.columns("configs"):

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.attempts import Point
+from attnexp.imported.attempts import LoggedPoint
 from attnexp.imported.naming import RUN
-from attnexp.imported.outside import OutsideRun, Request
+from attnexp.imported.outside import ImportRequest, OutsideRun
 from attnexp.imported.tracked import NOT_ENDED, Tracked, outside_runs
 from attnexp.imported.wire import DamagedError, inside, text, whole
 from attnexp.runs.files import read_bytes
@@ -36,7 +36,7 @@ HEAD = 7
 FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 
 
-def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
+def read(path: Path, request: ImportRequest) -> tuple[list[OutsideRun], list[str]]:
     """Return the run of a file, or the runs of all files `*.wandb` at or below a folder, and notes.
 
     The configuration is the settings, the history the curves, and the summary the final metrics. A
@@ -70,7 +70,7 @@ def _add(file: Path, runs: dict[str, Tracked]) -> None:
                 step = whole(steps[0], 1) if steps else values.get("_step", len(run.points))
                 if not isinstance(step, int | float):
                     raise DamagedError(f"a step that is {step!r:.60}")
-                run.points.append(Point(step, values, run.files))
+                run.points.append(LoggedPoint(step, values, run.files))
             for changes, kept in ((inside(record, 3), final), (inside(record, 5), config)):
                 for change in changes:
                     _update(kept, change)

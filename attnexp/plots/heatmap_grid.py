@@ -26,7 +26,7 @@ from attnexp.plots.style import (
     text_width,
     wrapped,
 )
-from attnexp.runs.attention import Axis, Map, is_uneven, scale_end
+from attnexp.runs.attention import Map, MapAxis, is_uneven, scale_end
 
 GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
@@ -154,7 +154,7 @@ def draw_grid(
     return figure
 
 
-def _common_name(sides: Sequence[Axis]) -> str:
+def _common_name(sides: Sequence[MapAxis]) -> str:
     """Return the name that all sides have, nothing if they have several."""
     names = {side.name for side in sides}
     return names.pop() if len(names) == 1 else ""
@@ -202,7 +202,7 @@ def _is_labelled(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
     return _is_last(cells, i, j) or not _same(cells[i][j].columns, cells[i + 1][j].columns)
 
 
-def _tick(axis: XAxis | YAxis, side: Axis, inches: float, labelled: bool) -> None:
+def _tick(axis: XAxis | YAxis, side: MapAxis, inches: float, labelled: bool) -> None:
     """Set the ticks: a symbol at every place, or round numbers between sorted points.
 
     A symbol that was decoded wrongly is red, and the decoded one follows it. Symbols below a map
@@ -244,14 +244,14 @@ def _apart(places: Sequence[float], sizes: Sequence[float]) -> list[int]:
     return kept
 
 
-def _labels(side: Axis) -> list[str]:
+def _labels(side: MapAxis) -> list[str]:
     labels = list(side.symbols)
     for i in side.wrong:
         labels[i] = f"{labels[i]}\N{NOT EQUAL TO}{side.decoded[i]}"
     return labels
 
 
-def _same(one: Axis, other: Axis) -> bool:
+def _same(one: MapAxis, other: MapAxis) -> bool:
     if one.numbers is None or other.numbers is None:
         return (one.symbols, one.decoded) == (other.symbols, other.decoded)
     return np.array_equal(one.numbers, other.numbers)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs import files
-from attnexp.runs.attention import Attention
+from attnexp.runs.attention import StoredAttention
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import error_text
@@ -249,7 +249,7 @@ def _draw_alone(run: Run) -> None:
         held_out_points(run)
 
 
-def _maps(attention: Attention, name: str, layers: int) -> None:
+def _maps(attention: StoredAttention, name: str, layers: int) -> None:
     for example in range(len(attention[name])):
         for layer in range(layers):
             attention.map(name, example, layer, None)

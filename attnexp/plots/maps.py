@@ -15,7 +15,7 @@ from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
 from attnexp.plots.look import Look
 from attnexp.plots.style import title_of
-from attnexp.runs.attention import Attention, Map, View, same_examples
+from attnexp.runs.attention import Map, StoredAttention, View, same_examples
 from attnexp.runs.files import file_word
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
@@ -223,7 +223,7 @@ def _columns(look: Look, count: int) -> int:
     return max(range(1, count + 1), key=side)
 
 
-def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]:
+def maps_of(attention: StoredAttention, view: View, most: int = EXAMPLES) -> list[Map]:
     """Return a map per example."""
     resolved = attention.resolve(view, most)
     return [

@@ -19,7 +19,7 @@ from attnexp.core import console
 from attnexp.core.console import aligned, number_text
 from attnexp.plots.colours import viridis
 from attnexp.plots.lines import spans_powers
-from attnexp.runs.attention import SPACE, Attention, Axis, Map, View, scale_end
+from attnexp.runs.attention import SPACE, Map, MapAxis, StoredAttention, View, scale_end
 
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of the dots of a Braille character, which is two dots wide and four high."""
@@ -100,7 +100,7 @@ def draw_map(one: Map, terminal: Terminal) -> list[Text]:
     return [*lines, _scale(top, gold, terminal)]
 
 
-def draw_attention(attention: Attention, view: View, terminal: Terminal) -> list[Text]:
+def draw_attention(attention: StoredAttention, view: View, terminal: Terminal) -> list[Text]:
     """Return one map below its title. Raises RequestError for a view that is not stored."""
     resolved = attention.resolve(view, 1)
     example = resolved.examples[0]
@@ -244,7 +244,7 @@ def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
     return lines
 
 
-def _ends(side: Axis) -> tuple[str, str]:
+def _ends(side: MapAxis) -> tuple[str, str]:
     if side.numbers is None:
         return side.symbols[0], side.symbols[-1]
     return number_text(float(side.numbers[0])), number_text(float(side.numbers[-1]))

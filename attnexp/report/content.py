@@ -40,7 +40,7 @@ from attnexp.report.page import (
     ShownRun,
 )
 from attnexp.report.results import every_run, place_of, result_of
-from attnexp.runs.attention import Attention, Axis, is_uneven, same_examples, scale_end
+from attnexp.runs.attention import MapAxis, StoredAttention, is_uneven, same_examples, scale_end
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.run_status import Status
@@ -250,7 +250,7 @@ def _attentions(run: Run, axes: list[MapSide]) -> dict[str, KeptAttention]:
     return found
 
 
-def _growth(run: Run, name: str) -> list[tuple[int | None, Attention]]:
+def _growth(run: Run, name: str) -> list[tuple[int | None, StoredAttention]]:
     """Return the attention after some epochs, if it was kept, and at the end, without epoch."""
     kept = sorted(run.snapshots) if name == run.attention.main else []
     few = np.unique(np.linspace(0, len(kept) - 1, EPOCHS if kept else 0).round().astype(int))
@@ -275,7 +275,7 @@ def _is_rooted(name: str, end: float, runs: Sequence[Run]) -> bool:
     return is_uneven(largest, end)
 
 
-def _frame(attention: Attention, name: str, epoch: int | None, axes: list[MapSide]) -> Moment:
+def _frame(attention: StoredAttention, name: str, epoch: int | None, axes: list[MapSide]) -> Moment:
     """Return the maps of one epoch. Weights are bytes from 0 to 255, for 0 to the `largest`."""
     weights = attention.weights[name][:EXAMPLES]
     largest = float(weights[np.isfinite(weights)].max(initial=0)) or 1.0
@@ -296,7 +296,7 @@ def _frame(attention: Attention, name: str, epoch: int | None, axes: list[MapSid
     return Moment(epoch, float(f"{largest:.4g}"), maps)
 
 
-def _axis(side: Axis, axes: list[MapSide]) -> int:
+def _axis(side: MapAxis, axes: list[MapSide]) -> int:
     """Return the index of a side in the list of all, to which it is added if it is new."""
     numbers = None if side.numbers is None else plain(side.numbers)
     content = MapSide(side.name, side.symbols, numbers)
@@ -305,7 +305,7 @@ def _axis(side: Axis, axes: list[MapSide]) -> int:
     return axes.index(content)
 
 
-def _main_first(attention: Attention) -> list[str]:
+def _main_first(attention: StoredAttention) -> list[str]:
     return list(dict.fromkeys([attention.main, *attention.weights]))
 
 

@@ -11,7 +11,7 @@ from attnexp.runs.files import finite
 from attnexp.select.configurations import Comparison
 from attnexp.select.frame import Frame
 from attnexp.tables.entries import ResultsTable, TableEntry
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, listed
+from attnexp.tables.grid import NOTHING, Grid, GridCell, Head, Line, listed
 from attnexp.tables.reports import runs_report
 from attnexp.tables.sentences import row_name
 
@@ -115,7 +115,7 @@ def _named(table: ResultsTable, grid: Grid) -> Grid:
     title = grid.columns[telling[0]].title if len(telling) == 1 else "configuration"
     order = [*first, *others, *several]
     lines = [
-        Line([Cell(row_name(table, entry)), *(row[i] for i in order)])
+        Line([GridCell(row_name(table, entry)), *(row[i] for i in order)])
         for entry, row in zip(table.firsts, grid.rows, strict=True)
     ]
     heads = [Head(title), *(grid.columns[i] for i in order)]

@@ -47,7 +47,7 @@ CAUSAL = ("decoder", "self")
 
 
 @dataclass(frozen=True)
-class Axis:
+class MapAxis:
     """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis.
 
     `decoded` has the symbol that the model decoded in the place of each, if that is known. `parts`
@@ -80,8 +80,8 @@ class Map:
     """
 
     weights: NDArray[np.float64]
-    rows: Axis
-    columns: Axis
+    rows: MapAxis
+    columns: MapAxis
     gold: NDArray[np.int64] | None = None
     hidden: NDArray[np.bool_] | None = None
 
@@ -100,7 +100,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Attention:
+class StoredAttention:
     """The content of attention.safetensors: weights by name, and the batch.
 
     Weights are (batch, layers, heads, queries, keys).
@@ -204,7 +204,7 @@ class Attention:
             return np.zeros(weights.shape, np.bool_)
         return ~np.broadcast_to(self.batch["mask"][example], weights.shape) & (weights == 0)
 
-    def _sides(self, name: str, example: int) -> tuple[Axis, Axis]:
+    def _sides(self, name: str, example: int) -> tuple[MapAxis, MapAxis]:
         if not self.source_vocab:
             queries, keys = (self.batch[side][example] for side in ("queries", "keys"))
             sorted_by = next(iter(self.x_names), "x")
@@ -212,13 +212,13 @@ class Attention:
         rows, columns = SIDES.get(name, ("target", "source"))
         return self._symbols(example, rows), self._symbols(example, columns)
 
-    def _symbols(self, example: int, side: Side) -> Axis:
+    def _symbols(self, example: int, side: Side) -> MapAxis:
         if side == "source and input":
             source, given = self._symbols(example, "source"), self._symbols(example, "input")
             behind = self.batch["keys"].shape[1] + given.order
             order = np.concatenate([source.order, behind])
             symbols = (*source.symbols, *given.symbols)
-            return Axis(side, order, symbols=symbols, parts=(len(source),))
+            return MapAxis(side, order, symbols=symbols, parts=(len(source),))
         field = {"target": "targets", "source": "keys", "input": "queries"}[side]
         ids = self.batch[field][example]
         vocab = self.source_vocab if side == "source" else self.target_vocab
@@ -230,7 +230,7 @@ class Attention:
             last = self.batch["asked"][example][seen].max(initial=0)
             seen = np.arange(len(ids)) <= last
         order = np.flatnonzero(seen)
-        return Axis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
+        return MapAxis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
 
 
 def visible(symbol: str) -> str:
@@ -242,7 +242,9 @@ def _shown(text: str) -> str:
     return clean(shortened_value(text, LONGEST_SYMBOL))
 
 
-def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:
+def as_attention(
+    arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> StoredAttention:
     """Return stored arrays as weights and batch.
 
     Raises RequestError if fields are missing or do not fit each other.
@@ -253,7 +255,7 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
     if missing:
         raise RequestError(f"the stored attention has no {' and no '.join(missing)}")
     try:
-        attention = Attention(
+        attention = StoredAttention(
             weights,
             batch,
             tuple(metadata.get("source_vocab") or ()),
@@ -272,7 +274,7 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
 
 def as_snapshots(
     arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
-) -> dict[int, Attention]:
+) -> dict[int, StoredAttention]:
     """Return stored arrays, whose weights have an axis of epochs in front, by epoch.
 
     Raises RequestError as `as_attention`, and for epochs that are not those of the weights.
@@ -307,17 +309,17 @@ def is_uneven(largest: Sequence[float], end: float) -> bool:
     return end > UNEVEN * min(largest)
 
 
-def same_examples(one: Attention, other: Attention) -> bool:
+def same_examples(one: StoredAttention, other: StoredAttention) -> bool:
     """Return whether two runs stored the attention on the same examples."""
     fields = ("keys", "queries", "targets")
     return all(np.array_equal(one.batch[field], other.batch[field]) for field in fields)
 
 
-def _numbers(name: str, points: NDArray[Any]) -> Axis:
+def _numbers(name: str, points: NDArray[Any]) -> MapAxis:
     """Return points sorted by their first coordinate."""
     x = points.reshape(len(points), -1)[:, 0].astype(np.float64)
     order = np.argsort(x, kind="stable")
-    return Axis(name, order, numbers=x[order])
+    return MapAxis(name, order, numbers=x[order])
 
 
 def _check(what: str, chosen: Sequence[int], count: int) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
-from attnexp.runs.attention import Attention, as_attention, as_snapshots
+from attnexp.runs.attention import StoredAttention, as_attention, as_snapshots
 from attnexp.runs.files import is_finite
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.place import status_of
@@ -166,7 +166,7 @@ class Run:
         return os.path.lexists(self.folder / files.ATTENTION)
 
     @cached_property
-    def attention(self) -> Attention:
+    def attention(self) -> StoredAttention:
         """The attention weights of the kept test examples, and these examples.
 
         `run.attention["pooling"]` is an array of weights (batch, layers, heads, queries, keys).
@@ -179,7 +179,7 @@ class Run:
         return attention
 
     @cached_property
-    def snapshots(self) -> dict[int, Attention]:
+    def snapshots(self) -> dict[int, StoredAttention]:
         """The attention after each of some epochs, by epoch; empty if none was kept."""
         return self._tensors(files.SNAPSHOTS, as_snapshots) or {}
 

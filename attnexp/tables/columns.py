@@ -15,7 +15,7 @@ from attnexp.runs.probed import FACTS
 from attnexp.stats.compare import Difference
 from attnexp.stats.scaled import mean
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry
-from attnexp.tables.grid import NOTHING, Cell, numbers_cell
+from attnexp.tables.grid import NOTHING, GridCell, numbers_cell
 from attnexp.tables.learning import modes_of
 
 
@@ -53,20 +53,20 @@ class Column:
     folds: bool = False
 
 
-def _mean(entry: TableEntry) -> Cell:
+def _mean(entry: TableEntry) -> GridCell:
     """Return mean and deviation, and a star if the row is ahead."""
     own = entry.spread
     if own.mean is None:
-        return Cell(NOTHING)
+        return GridCell(NOTHING)
     if own.sd is None:
         return numbers_cell("{}", own.mean)
     form = "{} ± {} *" if entry.ahead else "{} ± {}"
     return numbers_cell(form, own.mean, own.sd, strong=entry.ahead)
 
 
-def _mean_alone(entry: TableEntry) -> Cell:
+def _mean_alone(entry: TableEntry) -> GridCell:
     mean = entry.spread.mean
-    return Cell(NOTHING) if mean is None else numbers_cell("{}", mean, strong=entry.ahead)
+    return GridCell(NOTHING) if mean is None else numbers_cell("{}", mean, strong=entry.ahead)
 
 
 def _lost_text(entry: TableEntry) -> str | None:
@@ -74,10 +74,10 @@ def _lost_text(entry: TableEntry) -> str | None:
     return ", ".join(f"{number} {why}" for why, number in entry.lost.items() if number) or None
 
 
-def _interval(entry: TableEntry) -> Cell:
+def _interval(entry: TableEntry) -> GridCell:
     low, high = entry.spread.interval
     if low is None or high is None:
-        return Cell(NOTHING)
+        return GridCell(NOTHING)
     return numbers_cell("[{}, {}]", low, high)
 
 
@@ -107,7 +107,7 @@ def _companion(head: str, rare: bool = False) -> Column:
     )
 
 
-def difference_cell(found: Difference | None) -> Cell | None:
+def difference_cell(found: Difference | None) -> GridCell | None:
     """Return a mean difference with its interval."""
     if found is None:
         return None

@@ -21,7 +21,7 @@ FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """The text of a cell, and whether it is emphasised.
 
     `form` is the text with a `{}` for each of its `numbers`, for formats with digits of their own;
@@ -88,7 +88,7 @@ class Grid:
     omitted: int = 0
 
     @cached_property
-    def rows(self) -> Sequence[Sequence[Cell]]:
+    def rows(self) -> Sequence[Sequence[GridCell]]:
         """The cells of each line that has some."""
         return [[*map(cell, line.values)] for line in self.lines if line.values]
 
@@ -135,23 +135,23 @@ class Report:
         return [record for grid in self.grids for line in grid.lines for record in line.records]
 
 
-def cell(value: object) -> Cell:
+def cell(value: object) -> GridCell:
     """Return a value as a cell: numbers to four digits, a dash for a missing value."""
-    if isinstance(value, Cell):
+    if isinstance(value, GridCell):
         return value
     if value is None or value != value:
-        return Cell(NOTHING)
+        return GridCell(NOTHING)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return numbers_cell("{}", value)
-    return Cell(number_text(value))
+    return GridCell(number_text(value))
 
 
-def numbers_cell(form: str, *numbers: float, strong: bool = False) -> Cell:
+def numbers_cell(form: str, *numbers: float, strong: bool = False) -> GridCell:
     """Return a cell with numbers, to four digits, at the places `{}` of a form."""
-    return Cell(form.format(*map(number_text, numbers)), strong, form, numbers)
+    return GridCell(form.format(*map(number_text, numbers)), strong, form, numbers)
 
 
-def folded(grid: Grid, rows: Sequence[Sequence[Cell]]) -> list[int]:
+def folded(grid: Grid, rows: Sequence[Sequence[GridCell]]) -> list[int]:
     """Return the columns that fold and have the same in each of several rows."""
     return [
         i

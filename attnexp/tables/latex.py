@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.console import number_text
-from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, folded
+from attnexp.tables.grid import COMMON, Grid, GridCell, Head, Report, folded
 from attnexp.tables.paper import BOLD_TYPE, FORMULA, Paper, text_width
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -204,7 +204,7 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
     return remarks
 
 
-def _label_column(head: Head, cells: Sequence[Cell], paper: Paper) -> LatexColumn:
+def _label_column(head: Head, cells: Sequence[GridCell], paper: Paper) -> LatexColumn:
     texts = [latex_text(cell.text) + DAGGER * cell.unsure for cell in cells]
     widths = paper.page.characters
     marked = [text_width(cell.text, widths) + MARK * cell.unsure for cell in cells]
@@ -212,7 +212,7 @@ def _label_column(head: Head, cells: Sequence[Cell], paper: Paper) -> LatexColum
     return LatexColumn("r" if head.right else "l", latex_text(head.title), texts, width)
 
 
-def _value_column(head: Head, cells: Sequence[Cell], paper: Paper) -> LatexColumn:
+def _value_column(head: Head, cells: Sequence[GridCell], paper: Paper) -> LatexColumn:
     """Return a column of siunitx if all cells are numbers or empty, else a column of text."""
     title = head.short or head.title
     digits = paper.digits if head.measured else None
@@ -239,7 +239,7 @@ def _value_column(head: Head, cells: Sequence[Cell], paper: Paper) -> LatexColum
     return LatexColumn(f"S[table-format={form}]", f"{{{latex_text(title)}}}", texts, width)
 
 
-def _text(cell: Cell, digits: int | None) -> str:
+def _text(cell: GridCell, digits: int | None) -> str:
     """Return a cell outside of a column of siunitx: numbers are set as mathematics."""
     if not cell.numbers:
         text = latex_text(cell.text)
@@ -249,7 +249,7 @@ def _text(cell: Cell, digits: int | None) -> str:
     return rf"$\mathbf{{{text}}}$" if cell.strong else f"${text}$"
 
 
-def _numbers(cell: Cell, digits: int | None) -> list[str]:
+def _numbers(cell: GridCell, digits: int | None) -> list[str]:
     """Return the numbers of a cell; whole ones, such as counts, have no digits after the point."""
     return [
         _with_plain_exponent(number_text(value))

@@ -48,7 +48,7 @@ INCH = 72.27
 
 
 @dataclass(frozen=True)
-class Page:
+class PaperPage:
     """The widths of a column and of the text of a page, and those of the characters of its type."""
 
     column: float
@@ -56,20 +56,20 @@ class Page:
     characters: Mapping[str, int]
 
 
-ARTICLE = Page(219.0, 455.0, ROMAN)
+ARTICLE = PaperPage(219.0, 455.0, ROMAN)
 """The page of the narrowest papers with two columns: a column and the text, in pt."""
 
 VENUES = {
     **dict.fromkeys(
         ("neurips2021", "neurips2022", "neurips2023", "neurips2024", "iclr2023", "iclr2024"),
-        Page(5.5 * INCH, 5.5 * INCH, TIMES),
+        PaperPage(5.5 * INCH, 5.5 * INCH, TIMES),
     ),
-    **dict.fromkeys(("icml2022", "icml2024"), Page(3.25 * INCH, 6.75 * INCH, TIMES)),
+    **dict.fromkeys(("icml2022", "icml2024"), PaperPage(3.25 * INCH, 6.75 * INCH, TIMES)),
 }
 """The page of each venue, from its style file. The names are those of `attnexp plot --venue`."""
 
 
-def of_venue(name: str) -> Page:
+def of_venue(name: str) -> PaperPage:
     """Return the page of a venue. Raises RequestError for one whose page is not known."""
     if name not in VENUES:
         raise RequestError(f"--venue: {none_of(name, VENUES)}")
@@ -88,4 +88,4 @@ class Paper:
     label: str = ""
     caption: str = ""
     digits: int | None = None
-    page: Page = ARTICLE
+    page: PaperPage = ARTICLE

@@ -16,7 +16,7 @@ from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
-from attnexp.tables.grid import ROWS, Cell, Grid, Head, Line, Report, cell, count_text, listed
+from attnexp.tables.grid import ROWS, Grid, GridCell, Head, Line, Report, cell, count_text, listed
 from attnexp.tables.learning import mode_notes, unfailed_notes
 from attnexp.tables.notes import advice, conditions, results
 from attnexp.tables.screen import show
@@ -197,7 +197,7 @@ def _filled(title: str, named: Mapping[str, str]) -> str:
     return title
 
 
-def _label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> Cell:
+def _label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> GridCell:
     """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
     asked = (
         entry.row.labels[name] is None and entry.row.runs.runs[0].settings.get(name, name) is None

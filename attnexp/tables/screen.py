@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, count_text, folded
+from attnexp.tables.grid import COMMON, Grid, GridCell, Head, Report, count_text, folded
 
 GAP = 3
 """Blanks between two columns."""
@@ -74,8 +74,8 @@ def _show_grid(grid: Grid, screen: Console) -> None:
 
 
 def _named(
-    heads: Sequence[Head], rows: Sequence[Sequence[Cell]], labels: int, width: int
-) -> tuple[list[Head], list[list[Cell]]]:
+    heads: Sequence[Head], rows: Sequence[Sequence[GridCell]], labels: int, width: int
+) -> tuple[list[Head], list[list[GridCell]]]:
     """Return a table in which the labels are one column, cut to the width that is left.
 
     If rows could not be told apart then, the column is wider. Its head has the ends of the names of
@@ -88,7 +88,7 @@ def _named(
     others = [row[labels:] for row in rows]
     left = width - _width(_widths(heads[labels:], others)) - GAP
     room = _telling(names, max(left, SHORTEST))
-    cut = [Cell(_cut(name, room)) for name in names]
+    cut = [GridCell(_cut(name, room)) for name in names]
     head = Head(_cut(title, room))
     return [head, *heads[labels:]], [[name, *row] for name, row in zip(cut, others, strict=True)]
 
@@ -130,7 +130,7 @@ def as_text(report: Report) -> str:
 
 
 def fitting(
-    heads: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int, most: int = 1
+    heads: Sequence[Head], rows: Sequence[Sequence[GridCell]], width: int, most: int = 1
 ) -> list[int]:
     """Return the columns that fit: spare ones, up to `most`, are left out from the right."""
     widths = _widths(heads, rows)
@@ -148,23 +148,28 @@ def _say(screen: Console, text: str | Text, style: str = "") -> None:
 
 
 def _table(
-    screen: Console, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], widths: Sequence[int]
+    screen: Console,
+    heads: Sequence[Head],
+    rows: Sequence[Sequence[GridCell]],
+    widths: Sequence[int],
 ) -> Segments:
     """Return a table in which nothing folds. A table of rich takes ten times as long."""
-    lines = [list(_line([Cell(head.title, strong=True) for head in heads], heads, widths))]
+    lines = [list(_line([GridCell(head.title, strong=True) for head in heads], heads, widths))]
     lines.append([Segment(("-" if screen.options.ascii_only else "─") * _width(widths))])
     lines += (list(_line(row, heads, widths)) for row in rows)
     return Segments([segment for line in lines for segment in (*line, Segment.line())])
 
 
-def _line(row: Sequence[Cell], heads: Sequence[Head], widths: Sequence[int]) -> Iterator[Segment]:
+def _line(
+    row: Sequence[GridCell], heads: Sequence[Head], widths: Sequence[int]
+) -> Iterator[Segment]:
     for i, (cell, head, width) in enumerate(zip(row, heads, widths, strict=True)):
         blanks = " " * (width - cell_len(cell.text))
         text = blanks + cell.text if head.right else cell.text + blanks
         yield Segment(" " * GAP * (i > 0) + text, BOLD if cell.strong else None)
 
 
-def _widths(heads: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> list[int]:
+def _widths(heads: Sequence[Head], rows: Sequence[Sequence[GridCell]]) -> list[int]:
     return [
         max(cell_len(head.title), *(cell_len(row[i].text) for row in rows), 0)
         for i, head in enumerate(heads)

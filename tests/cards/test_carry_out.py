@@ -12,7 +12,7 @@ from attnexp.cards import carry_out
 from attnexp.cards.carry_out import make_card
 from attnexp.cards.lines import Effort
 from attnexp.cards.rows import row_of
-from attnexp.cards.trial import Level, Task, Trial
+from attnexp.cards.trial import Level, SizedTrial, Trial
 from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.runs.place import Found, Place
 from attnexp.runs.run_status import Status
@@ -20,7 +20,7 @@ from attnexp.sweeps.plan import PlannedJob
 
 EFFORT = Effort("quick", 2, 0.5, "cpu", None)
 TASKS = [
-    Task(name, "Can it?", Trial("a paper", "test_mse", 0.0, words=["data=sine"]), Level())
+    SizedTrial(name, "Can it?", Trial("a paper", "test_mse", 0.0, words=["data=sine"]), Level())
     for name in ("first", "second")
 ]
 ROWS = [row_of(["model=gaussian"]), row_of(["model=boxcar"])]

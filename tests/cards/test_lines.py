@@ -8,7 +8,7 @@ from stored_runs import make_summary
 
 from attnexp.cards.lines import Effort, are_done, compared
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import Level, Task, Trial
+from attnexp.cards.trial import Level, SizedTrial, Trial
 from attnexp.runs.place import Found, Place
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Tuning
@@ -20,7 +20,7 @@ SAME = ["device=cpu", "figures=false", "output_dir=outputs/cards"]
 
 def task(**fields):
     trial = Trial("a paper", "test_mse", 0.0, words=["data=sine"], **fields)
-    return Task("curve", "Can it?", trial, Level(words=["data.num_train=9"]))
+    return SizedTrial("curve", "Can it?", trial, Level(words=["data.num_train=9"]))
 
 
 def test_a_row_runs_at_the_seeds_from_1_and_is_tuned_at_another():

@@ -7,7 +7,7 @@ from stored_runs import make_summary, write_epochs
 from attnexp.cards.card_file import RowResult
 from attnexp.cards.numbers import NOTHING, row_result, trial_result
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import Escapes, Level, Task, Trial, Works
+from attnexp.cards.trial import Escapes, Level, SizedTrial, Trial, Works
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import Probed, write_probed
 from attnexp.runs.summary import Tuning
@@ -18,7 +18,7 @@ ROW = CardRow("mine", ("model=mine", "normalizer=softmax"))
 
 def task(**fields):
     trial = msgspec.structs.replace(Trial("a paper", "exact_match", 0.02), **fields)
-    return Task("copy", "Can it?", trial, Level(words=["data.num_test=7"]))
+    return SizedTrial("copy", "Can it?", trial, Level(words=["data.num_test=7"]))
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from attnexp.imported.attempts import Point, TwoTrainingsError, last_attempt
+from attnexp.imported.attempts import LoggedPoint, TwoTrainingsError, last_attempt
 
 
 def points(*steps, name="loss", file=0):
-    return [Point(step, {name: (file, step)}, file) for step in steps]
+    return [LoggedPoint(step, {name: (file, step)}, file) for step in steps]
 
 
 def kept(found):
@@ -64,7 +64,7 @@ def test_drawn_attempts_leave_what_was_recorded_last():
             if attempt:
                 wanted = {step: value for step, value in wanted.items() if step < start}
             for step in steps:
-                recorded.append(Point(step, {"a": attempt, "b": step}))
+                recorded.append(LoggedPoint(step, {"a": attempt, "b": step}))
                 wanted[step] = attempt
             start = draw.randint(1, steps[-1] - 1)
         found = last_attempt(recorded)
@@ -72,9 +72,9 @@ def test_drawn_attempts_leave_what_was_recorded_last():
         assert [point.step for point in found] == sorted(wanted)
 
 
-FIRST = [Point(0, {"loss": 9}), Point(0, {"acc": 1})]
-VOID = [Point(10, {"loss": 8}), Point(10, {"acc": 2}), Point(15, {"loss": 7})]
-AGAIN = [Point(10, {"loss": 6}), Point(10, {"acc": 3}), Point(10, {"late": 4})]
+FIRST = [LoggedPoint(0, {"loss": 9}), LoggedPoint(0, {"acc": 1})]
+VOID = [LoggedPoint(10, {"loss": 8}), LoggedPoint(10, {"acc": 2}), LoggedPoint(15, {"loss": 7})]
+AGAIN = [LoggedPoint(10, {"loss": 6}), LoggedPoint(10, {"acc": 3}), LoggedPoint(10, {"late": 4})]
 
 
 @pytest.mark.parametrize("file", [0, 1])
@@ -85,5 +85,5 @@ def test_numbers_of_the_step_of_a_restart_count_in_any_order(again, file):
 
 
 def test_a_number_that_lags_behind_is_no_restart():
-    points = [Point(0, {"loss": 9}), Point(10, {"loss": 8}), Point(5, {"acc": 1})]
+    points = [LoggedPoint(0, {"loss": 9}), LoggedPoint(10, {"loss": 8}), LoggedPoint(5, {"acc": 1})]
     assert last_attempt(points) == points

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from attnexp.imported.outside import Request
+from attnexp.imported.outside import ImportRequest
 from attnexp.imported.selection import select
 from attnexp.imported.tensorboard import read
 
@@ -22,8 +22,8 @@ def write(folder, values, *, start=0, tag="loss", suffix="", purge=None):
 
 
 def runs_of(path, **asked):
-    runs, notes = read(path, Request(**asked))
-    selection, decided = select(runs, Request(**asked))
+    runs, notes = read(path, ImportRequest(**asked))
+    selection, decided = select(runs, ImportRequest(**asked))
     return [*selection], [*notes, *decided]
 
 

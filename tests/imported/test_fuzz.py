@@ -23,7 +23,7 @@ from wire_messages import entry, varint
 
 from attnexp.core.errors import RequestError
 from attnexp.imported import csv_table, mlflow, tensorboard, trackio, wandb
-from attnexp.imported.outside import Request
+from attnexp.imported.outside import ImportRequest
 from attnexp.imported.selection import select
 from attnexp.imported.write import Imports
 
@@ -273,7 +273,7 @@ def judge(reader, path, runs, request=None, root=None, refusable=False):
 
     A refusal is right if no run is left, or if the file is damaged.
     """
-    request = request or Request()
+    request = request or ImportRequest()
     good = [run for run in runs if not run.trained_twice]
     if not any("seed" in run.settings for run in good):
         in_names = bool(good) and all(run.seed_of_name is not None for run in good)
@@ -851,7 +851,7 @@ def test_csv(place):
             faulty = "twice" if len({name.strip() for name in header}) < len(header) else None
         content, is_table = encoded(rng, [header, *lines])
         put(path, content)
-        request = Request(settings=settings, metrics=metrics)
+        request = ImportRequest(settings=settings, metrics=metrics)
         if (faulty and (faulty != "word" or words)) or not is_table:
             refused(csv_table, path, request)
             continue
@@ -896,7 +896,7 @@ def test_charts_of_wandb(place):
         put(path, content)
         logged = [run for run in runs if run.kept]
         if not is_table or faulty:
-            refused(csv_table, path, Request())
+            refused(csv_table, path, ImportRequest())
         elif logged:
             read += judge(csv_table, path, logged, root=root)
     assert read > 0.4 * INPUTS

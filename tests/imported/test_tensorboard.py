@@ -93,7 +93,7 @@ def test_a_record_that_was_cut_off_ends_the_file(logs, succeeds, tmp_path):
 
 def test_every_changed_byte_costs_a_sentence(logs, tmp_path):
     from attnexp.core.errors import RequestError
-    from attnexp.imported.outside import Request
+    from attnexp.imported.outside import ImportRequest
     from attnexp.imported.tensorboard import read
 
     content = min((logs / "seed1").glob("events*")).read_bytes()
@@ -103,12 +103,12 @@ def test_every_changed_byte_costs_a_sentence(logs, tmp_path):
     content = content[:end]
     path = tmp_path / "events.out.tfevents.1"
     path.write_bytes(content)
-    ((run,), _) = read(path, Request())
+    ((run,), _) = read(path, ImportRequest())
     assert run.metrics == {"train/loss": 1.5}
     for place in range(len(content)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
         with pytest.raises(RequestError, match="is not an event file, or damaged"):
-            read(path, Request())
+            read(path, ImportRequest())
 
 
 def test_other_content_costs_a_sentence(refused, tmp_path):

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from attnexp import load_results
-from attnexp.imported.attempts import Point
-from attnexp.imported.outside import OutsideRun, Request
+from attnexp.imported.attempts import LoggedPoint
+from attnexp.imported.outside import ImportRequest, OutsideRun
 from attnexp.imported.selection import select
 from attnexp.imported.tracked import Tracked, outside_runs
 
@@ -160,7 +160,7 @@ def test_a_setting_that_would_change_nothing_here_tells_runs_of_others_apart(
 
 
 def test_a_final_number_decides_over_the_last_of_a_curve():
-    points = [Point(step, {"acc": step / 8, "loss": 2.0 - step}) for step in (1, 2)]
+    points = [LoggedPoint(step, {"acc": step / 8, "loss": 2.0 - step}) for step in (1, 2)]
     ((run,), _) = outside_runs([Tracked("run a", "a", {}, points=points, final={"acc": 0.75})])
     assert run.metrics == {"acc": 0.75, "loss": 0.0}
     assert [row["acc"] for row in run.epochs] == [0.125, 0.25]
@@ -168,7 +168,7 @@ def test_a_final_number_decides_over_the_last_of_a_curve():
 
 def test_a_choice_is_text_and_a_setting_is_what_it_was():
     run = OutsideRun("line 2", {"model": 3, "lr": 3}, {"acc": 1.0})
-    (one,) = select([run], Request())[0]
+    (one,) = select([run], ImportRequest())[0]
     assert one.settings == {"model": "3", "lr": 3}
 
 

@@ -118,19 +118,19 @@ def test_a_record_that_was_cut_off_ends_the_file(tmp_path, succeeds):
 
 def test_every_changed_byte_costs_a_sentence_or_ends_the_file(tmp_path):
     from attnexp.core.errors import RequestError
-    from attnexp.imported.outside import Request
+    from attnexp.imported.outside import ImportRequest
     from attnexp.imported.wandb import read
 
     content = written([*records(0)])
     path = tmp_path / "run-a.wandb"
     path.write_bytes(content)
-    ((run,), _) = read(path, Request())
+    ((run,), _) = read(path, ImportRequest())
     assert run.status == "finished"
     unnoticed = 0
     for place in [*range(4), *range(7, len(content))]:
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         try:
-            ((run,), _) = read(path, Request())
+            ((run,), _) = read(path, ImportRequest())
         except RequestError:
             continue
         unnoticed += 1

@@ -12,7 +12,7 @@ from matplotlib.image import imread
 
 from attnexp.plots import fonts, style
 from attnexp.plots.fonts import fonts_with
-from attnexp.runs.attention import Axis, Map
+from attnexp.runs.attention import Map, MapAxis
 
 HAN, HANGUL, RUNE = "\u4e00", "\uac00", "\U00013001"
 
@@ -81,7 +81,7 @@ def test_labels_of_ticks_are_drawn_in_such_a_font(install, tmp_path, capsys):
     from attnexp.plots.heatmap_grid import draw_grid
 
     install("Heavenly Brush", HAN + HANGUL + RUNE)
-    side = Axis("source", np.arange(3), symbols=(HAN, HANGUL, RUNE))
+    side = MapAxis("source", np.arange(3), symbols=(HAN, HANGUL, RUNE))
     with style.style():
         figure = draw_grid([[Map(np.eye(3), side, side)]], [[""]], [""], "t", "s")
         style.save(figure, [tmp_path / "grid.png"])

@@ -14,7 +14,7 @@ from attnexp.core.errors import RequestError
 from attnexp.plots import look, style
 from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.plots.look import Look
-from attnexp.runs.attention import Axis, Map
+from attnexp.runs.attention import Map, MapAxis
 
 
 def pixels(asked: Look, label: str = "a line", title: str = "title", kind: str = "png") -> bytes:
@@ -165,7 +165,7 @@ def finished(figure, asked):
 def test_a_narrow_picture_is_higher_so_that_its_maps_keep_their_shape():
     """Next to long labels the maps of a narrow picture have little width, and as little height."""
     asked = look.of_width(3.3)
-    side = Axis("source", np.arange(8), symbols=tuple("abcdefgh"))
+    side = MapAxis("source", np.arange(8), symbols=tuple("abcdefgh"))
     with style.style(asked.settings):
         maps = [[Map(np.eye(8), side, side)] * 2] * 3
         figure = finished(draw_grid(maps, [["one", "two"]], list("abc"), "t", "s"), asked)
@@ -188,7 +188,7 @@ def test_all_rows_of_a_picture_keep_their_names(asked):
 
 def test_titles_of_maps_are_not_wider_than_these():
     asked = look.slides()
-    side = Axis("source", np.arange(3), symbols=tuple("abc"))
+    side = MapAxis("source", np.arange(3), symbols=tuple("abc"))
     names = [f"temperature={i}" for i in range(6)]
     with style.style(asked.settings):
         maps = [[Map(np.eye(3), side, side)] * 6]

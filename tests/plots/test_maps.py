@@ -20,7 +20,7 @@ from attnexp.plots.maps import (
     maps_of,
     subtitle_of,
 )
-from attnexp.runs.attention import Axis, Map, View
+from attnexp.runs.attention import Map, MapAxis, View
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
 from attnexp.select.configurations import Comparison, comparisons
@@ -133,9 +133,9 @@ def test_a_slide_has_maps_in_rows_and_names_each_axis_once(
 )  # fmt: skip
 def test_maps_with_far_smaller_weights_are_seen_apart(largest, kind, rooted):
     if kind == "numbers":
-        side = Axis("x", np.arange(5), numbers=np.arange(5.0))
+        side = MapAxis("x", np.arange(5), numbers=np.arange(5.0))
     else:
-        side = Axis("x", np.arange(5), symbols=tuple("abcde"))
+        side = MapAxis("x", np.arange(5), symbols=tuple("abcde"))
     maps = [Map(np.full((5, 5), each), side, side) for each in largest]
     figure = draw_grid([maps], [["a"] * len(maps)], [""], "t", "s")
     images = [axes.images[0] for axes in panels(figure)]
@@ -150,7 +150,7 @@ def test_maps_with_far_smaller_weights_are_seen_apart(largest, kind, rooted):
 @pytest.mark.parametrize("count", [6, 20, 40, 64, 120])
 def test_labels_of_many_symbols_are_legible(count):
     symbols = tuple(str(i % 20) for i in range(count - 1)) + ("<eos>",)
-    side = Axis("source and input", np.arange(count), symbols=symbols, parts=(count // 2,))
+    side = MapAxis("source and input", np.arange(count), symbols=symbols, parts=(count // 2,))
     with style.style():
         figure = draw_grid(
             [[Map(np.eye(count), side, side)] * 4] * 2, [["h"] * 4], [""] * 2, "t", ""
@@ -193,7 +193,7 @@ def test_hidden_cells_are_hatched_and_the_subtitle_says_so(sequence_run):
     ((_, seen),) = draw_attention(run, Options())
     assert [axes.patch.get_hatch() for axes in panels(seen)] == [None] * 3
     hidden = np.array([[False, True], [False, False]])
-    side = Axis("input", np.arange(2), symbols=tuple("ab"))
+    side = MapAxis("input", np.arange(2), symbols=tuple("ab"))
     one = Map(np.array([[1.0, 0.0], [0.0, 1.0]]), side, side, hidden=hidden)
     assert subtitle_of("decoder attention", "", [[one]]).endswith("hatched: hidden by a mask")
     figure = draw_grid([[one]], [[""]], [""], "t", "s")
@@ -203,8 +203,8 @@ def test_hidden_cells_are_hatched_and_the_subtitle_says_so(sequence_run):
 
 
 def test_lines_are_between_the_parts_of_both_sides():
-    rows = Axis("self", np.arange(3), symbols=tuple("abc"), parts=(1,))
-    columns = Axis("self", np.arange(3), symbols=tuple("abc"), parts=(2,))
+    rows = MapAxis("self", np.arange(3), symbols=tuple("abc"), parts=(1,))
+    columns = MapAxis("self", np.arange(3), symbols=tuple("abc"), parts=(2,))
     figure = draw_grid([[Map(np.eye(3), rows, columns)]], [[""]], [""], "t", "s")
     (axes,) = panels(figure)
     places = {(*line.get_xdata(), *line.get_ydata()) for line in axes.lines}
@@ -260,7 +260,7 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
     """Of 1,000 weights one is 0.1 per cent, and three are 0.3 per cent."""
     weights = np.full((20, 50), 0.1)
     weights[0, :far] = 0.9
-    rows, columns = (Axis("x", np.arange(n), numbers=np.arange(float(n))) for n in weights.shape)
+    rows, columns = (MapAxis("x", np.arange(n), numbers=np.arange(float(n))) for n in weights.shape)
     figure = draw_grid([[Map(weights, rows, columns)]], [[""]], [""], "t", "s")
     (image,) = panels(figure)[0].images
     assert (image.cmap.name, image.norm.vmin, image.norm.vmax) == ("viridis", 0, end)
@@ -270,7 +270,7 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
 
 @pytest.mark.parametrize(("rows", "columns", "keys"), [(2, 4, 24), (4, 3, 20), (1, 3, 40)])
 def test_a_grid_of_many_symbols_stays_within_a_page(tmp_path, rows, columns, keys):
-    side = Axis("source", np.arange(keys), symbols=("19",) * keys)
+    side = MapAxis("source", np.arange(keys), symbols=("19",) * keys)
     cells = [[Map(np.eye(keys), side, side)] * columns] * rows
     with style.style():
         down = ["positions=sinusoidal"] * rows
@@ -289,7 +289,7 @@ def test_a_grid_of_many_symbols_stays_within_a_page(tmp_path, rows, columns, key
 
 
 def test_numbers_below_a_map_are_apart():
-    side = Axis("year", np.arange(80), numbers=np.arange(1871.0, 1951.0))
+    side = MapAxis("year", np.arange(80), numbers=np.arange(1871.0, 1951.0))
     with style.style():
         figure = draw_grid([[Map(np.eye(80), side, side)] * 4], [[""] * 4], [""], "t", "s")
         figure.draw_without_rendering()

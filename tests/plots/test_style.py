@@ -6,7 +6,7 @@ from matplotlib.image import imread
 
 from attnexp.plots import style
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.runs.attention import Axis, Map
+from attnexp.runs.attention import Map, MapAxis
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons
 
@@ -24,7 +24,7 @@ def is_whole(path) -> bool:
 
 def tiny_map() -> Map:
     """Weights whose colour bar has long tick labels."""
-    side = Axis("source", np.arange(3), symbols=tuple("abc"))
+    side = MapAxis("source", np.arange(3), symbols=tuple("abc"))
     return Map(np.eye(3) * 1.7e-3, side, side)
 
 

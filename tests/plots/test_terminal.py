@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from attnexp.plots.terminal import Terminal, draw_curve, draw_map
-from attnexp.runs.attention import Axis, Map
+from attnexp.runs.attention import Map, MapAxis
 
 PLAIN = Terminal(colour=False, unicode=False, width=24)
 UNICODE = Terminal(colour=False, unicode=True, width=24)
@@ -14,11 +14,11 @@ COLOURS = Terminal(colour=True, unicode=True, width=20)
 
 
 def symbols(name, text):
-    return Axis(name, np.arange(len(text)), symbols=tuple(text))
+    return MapAxis(name, np.arange(len(text)), symbols=tuple(text))
 
 
 def numbers(name, values):
-    return Axis(name, np.arange(len(values)), numbers=np.array(values, dtype=float))
+    return MapAxis(name, np.arange(len(values)), numbers=np.array(values, dtype=float))
 
 
 def test_a_straight_line_is_drawn_as_one():

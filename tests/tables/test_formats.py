@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from attnexp.tables.formats import WRITERS, as_html, markdown_text
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report, numbers_cell
+from attnexp.tables.grid import NOTHING, Grid, GridCell, Head, Line, Report, numbers_cell
 
 HOSTILE = (
     "plain",
@@ -31,12 +31,12 @@ def report() -> Report:
     heads = [Head("model"), Head("test_mse", right=True), Head("sd", right=True, spare=True)]
     rows = [
         [
-            Cell(HOSTILE[0], unsure=True),
+            GridCell(HOSTILE[0], unsure=True),
             numbers_cell("{} ± {} *", 0.1285, 0.00245, strong=True),
             numbers_cell("{}", 0.00245),
         ],
-        [Cell(HOSTILE[1]), numbers_cell("{} ± {}", 0.3155, 0.1), Cell(NOTHING)],
-        [Cell(HOSTILE[2]), Cell(NOTHING), Cell(NOTHING)],
+        [GridCell(HOSTILE[1]), numbers_cell("{} ± {}", 0.3155, 0.1), GridCell(NOTHING)],
+        [GridCell(HOSTILE[2]), GridCell(NOTHING), GridCell(NOTHING)],
         [],
     ]
     means, deviations = (0.1285, 0.3155, None, 1e-9), (0.00245, NAN, None, INF)
@@ -48,7 +48,10 @@ def report() -> Report:
     return Report(
         [
             Grid(heads, lines, "sine: 3 configurations", "test_mse: lower is better, in [0, 1]."),
-            Grid([Head("data"), Head("seconds", right=True)], [Line([Cell("a_b"), Cell("1.5")])]),
+            Grid(
+                [Head("data"), Head("seconds", right=True)],
+                [Line([GridCell("a_b"), GridCell("1.5")])],
+            ),
         ],
         ["means leave out 1 failed run: attnexp -m 'model=a_b,c' seed=<1>"],
     )
@@ -85,7 +88,7 @@ def cells(page: str) -> list[str]:
 
 
 def one_cell(text: str) -> Report:
-    return Report([Grid([Head(text)], [Line([Cell(text, strong=True)])])])
+    return Report([Grid([Head(text)], [Line([GridCell(text, strong=True)])])])
 
 
 def test_html_shows_names_and_runs_none_of_them(report: Report):
@@ -111,7 +114,7 @@ def test_markdown_gives_back_any_name(name: str):
 
 def test_the_columns_of_markdown_are_aligned_as_they_are_read():
     heads = [Head("模型"), Head("n", right=True)]
-    rows = [[Cell(name), Cell("1")] for name in ("dot", "三一四五", "한국어", "ｶﾅ")]
+    rows = [[GridCell(name), GridCell("1")] for name in ("dot", "三一四五", "한국어", "ｶﾅ")]
     lines = WRITERS["markdown"](Report([Grid(heads, [*map(Line, rows)])])).splitlines()
     bars = set()
     for line in lines:

@@ -5,8 +5,8 @@ import pytest
 from attnexp.core.errors import RequestError
 from attnexp.tables.grid import (
     NOTHING,
-    Cell,
     Grid,
+    GridCell,
     Head,
     Line,
     Report,
@@ -46,9 +46,9 @@ def report() -> Report:
         Head("95% interval", word="interval"),
         Head("better on"),
     ]
-    cells = [Cell("a"), Cell("0.5"), Cell("[0, 1]"), Cell("1 of 2")]
+    cells = [GridCell("a"), GridCell("0.5"), GridCell("[0, 1]"), GridCell("1 of 2")]
     results = Grid(heads, [Line(cells, [{"model": "a"}])])
-    costs = Grid([Head("model"), Head("steps")], [Line([Cell("a"), Cell("100")])])
+    costs = Grid([Head("model"), Head("steps")], [Line([GridCell("a"), GridCell("100")])])
     return Report([results, costs])
 
 

@@ -13,9 +13,18 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import LoadFlags
 
 from attnexp.tables.entries import TableRequest
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report, numbers_cell, with_columns
+from attnexp.tables.grid import (
+    NOTHING,
+    Grid,
+    GridCell,
+    Head,
+    Line,
+    Report,
+    numbers_cell,
+    with_columns,
+)
 from attnexp.tables.latex import as_latex, latex_text
-from attnexp.tables.paper import ROMAN, TIMES, VENUES, Page, Paper, of_venue, text_width
+from attnexp.tables.paper import ROMAN, TIMES, VENUES, Paper, PaperPage, of_venue, text_width
 from attnexp.tables.reports import configurations_report
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
@@ -59,7 +68,8 @@ def rows(text: str) -> list[list[str]]:
 
 def of_numbers(*values: float, digits: int | None = None, strong: int = -1) -> str:
     cells = [
-        [Cell("a"), numbers_cell("{}", value, strong=i == strong)] for i, value in enumerate(values)
+        [GridCell("a"), numbers_cell("{}", value, strong=i == strong)]
+        for i, value in enumerate(values)
     ]
     grid = Grid([Head("model"), Head("mse", right=True, measured=True)], [*map(Line, cells)])
     return as_latex(Report([grid]), Paper(digits=digits))
@@ -75,7 +85,7 @@ def test_no_special_character_is_left(name: str):
 @given(PRINTABLE)
 @settings(deadline=None, derandomize=True)
 def test_any_name_leaves_everything_closed(name: str):
-    grid = Grid([Head(name)], [Line([Cell(name, unsure=True)])], name, name, [name])
+    grid = Grid([Head(name)], [Line([GridCell(name, unsure=True)])], name, name, [name])
     text = as_latex(Report([grid], [f"{name}\n{name}"]))
     assert is_balanced(text)
     assert rows(text) == [[latex_text(name)], [latex_text(name) + r"$^\dagger$"]]
@@ -125,7 +135,7 @@ def test_whole_numbers_and_columns_without_a_metric_keep_their_digits():
 def test_two_numbers_in_a_cell_are_mathematics():
     heads = [Head("model"), *(Head(name, right=True, measured=True) for name in "abc")]
     cells = [
-        Cell("x"),
+        GridCell("x"),
         numbers_cell("[{}, {}]", -0.5, 1e-7),
         numbers_cell("{} [{}, {}]", 0.25, 0.125, 0.5),
         numbers_cell("{} ± {} *", 0.25, 0.125, strong=True),
@@ -140,7 +150,7 @@ def test_two_numbers_in_a_cell_are_mathematics():
 
 
 def test_a_missing_number_is_a_dash_in_braces():
-    cells = [[Cell("a"), numbers_cell("{}", 0.5)], [Cell("b"), Cell(NOTHING)]]
+    cells = [[GridCell("a"), numbers_cell("{}", 0.5)], [GridCell("b"), GridCell(NOTHING)]]
     text = as_latex(Report([Grid([Head("model"), Head("mse")], [*map(Line, cells)])]))
     assert [row[1] for row in rows(text)] == ["{mse}", "0.5", "{--}"]
 
@@ -333,7 +343,7 @@ def test_a_table_fits_the_text_of_a_venue(sweep_of, venue, letters):
     assert fits or left_out == ORDER
     assert (drawn_width(text) <= page) or not fits
     assert (r"\begin{table*}" in text) == (venue == "icml2024")
-    whole = as_latex(report, Paper(page=Page(9999.0, 9999.0, TIMES))).replace(r"95\%", "95%")
+    whole = as_latex(report, Paper(page=PaperPage(9999.0, 9999.0, TIMES))).replace(r"95\%", "95%")
     assert set(ORDER) <= set(shown_columns(whole))
     if left_out:
         assert drawn_width(whole) > 0.85 * page
@@ -341,10 +351,10 @@ def test_a_table_fits_the_text_of_a_venue(sweep_of, venue, letters):
 
 def test_the_places_of_numbers_of_a_column_add_up():
     """A column of siunitx has room for the longest part on both sides of the point."""
-    page = Page(100.0, 100.0, TIMES)
+    page = PaperPage(100.0, 100.0, TIMES)
     text = of_numbers(123456.0, 0.1234567891, digits=10)
     assert kinds(text)[1] == "S[table-format=6.10]"
-    cells = [[Cell("a"), numbers_cell("{}", value)] for value in (123456.0, 0.1234567891)]
+    cells = [[GridCell("a"), numbers_cell("{}", value)] for value in (123456.0, 0.1234567891)]
     heads = [Head("model"), Head("mse", right=True, measured=True, spare=1)]
     grid = Grid(heads, [*map(Line, cells)])
     for digits, there in ((10, False), (4, True)):
@@ -368,7 +378,7 @@ def test_the_places_of_numbers_of_a_column_add_up():
 @pytest.mark.parametrize("place", ["label", "head", "title", "caption"])
 def test_text_beyond_latin_names_a_program_that_prints_it(text, named, place):
     head = Head(text if place == "head" else "model")
-    grid = Grid([head], [Line([Cell(text if place == "label" else "a")])])
+    grid = Grid([head], [Line([GridCell(text if place == "label" else "a")])])
     grid = replace(grid, title=text if place == "title" else "")
     written = as_latex(Report([grid]), Paper(caption=text if place == "caption" else ""))
     (*_, line) = ["", *(each for each in written.splitlines() if "xelatex" in each)]
@@ -377,5 +387,5 @@ def test_text_beyond_latin_names_a_program_that_prints_it(text, named, place):
 
 
 def test_comments_alone_need_no_other_program():
-    grid = Grid([Head("model")], [Line([Cell("a")])], common=["data.path=温度.csv"])
+    grid = Grid([Head("model")], [Line([GridCell("a")])], common=["data.path=温度.csv"])
     assert "xelatex" not in as_latex(Report([grid]))

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from attnexp.tables.entries import TableRequest
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report
+from attnexp.tables.grid import NOTHING, Grid, GridCell, Head, Line, Report
 from attnexp.tables.reports import configurations_report
 from attnexp.tables.screen import fitting, show
 
@@ -25,7 +25,7 @@ def printed(report: Report, width: int, terminal: bool = False) -> str:
 
 def test_columns_without_room_are_named():
     columns = [Head("a"), Head("b", spare=True), Head("c"), Head("d", spare=True)]
-    rows = [[Cell("x" * 10)] * 4]
+    rows = [[GridCell("x" * 10)] * 4]
     assert fitting(columns, rows, 49) == [0, 1, 2, 3]
     assert fitting(columns, rows, 48) == [0, 1, 2]
     assert fitting(columns, rows, 30) == [0, 2]
@@ -75,8 +75,8 @@ def test_sentences_break_between_words_on_a_terminal_alone():
 def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
     heads = [Head("model"), Head("optim.lr"), Head("test_mse", right=True)]
     rows = [
-        [Cell("gaussian_learned"), Cell("0.001"), Cell("0.5", strong=True)],
-        [Cell("dot"), Cell(NOTHING), Cell("0.25")],
+        [GridCell("gaussian_learned"), GridCell("0.001"), GridCell("0.5", strong=True)],
+        [GridCell("dot"), GridCell(NOTHING), GridCell("0.25")],
     ]
     text = printed(Report([Grid(heads, [*map(Line, rows)], "sine", labels=2)]), 30)
     assert text.splitlines() == [
@@ -95,7 +95,7 @@ def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
 @pytest.mark.parametrize("width", [20, 31, 32])
 def test_wide_characters_are_cut_to_the_columns_of_the_screen(name: str, width: int):
     heads = [Head("model"), Head("data.path"), Head("test_mse", right=True)]
-    rows = [[Cell(name), Cell(text), Cell("0.5")] for text in ("1", name)]
+    rows = [[GridCell(name), GridCell(text), GridCell("0.5")] for text in ("1", name)]
     for line in printed(Report([Grid(heads, [*map(Line, rows)], labels=2)]), width).splitlines():
         wide = sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in line)
         assert wide <= width
@@ -104,7 +104,7 @@ def test_wide_characters_are_cut_to_the_columns_of_the_screen(name: str, width: 
 
 def test_settings_in_common_are_one_line():
     common = ("normalizer=softmax", "arch=kernel_regression", "optim=rprop")
-    report = Report([Grid([Head("model")], [Line([Cell("dot")])], "sine", common=common)])
+    report = Report([Grid([Head("model")], [Line([GridCell("dot")])], "sine", common=common)])
     for width, line in (
         (200, "The same in every run: normalizer=softmax, arch=kernel_regression, optim=rprop."),
         (60, "The same in every run: normalizer=softmax and 2 more."),
@@ -116,7 +116,7 @@ def test_settings_in_common_are_one_line():
 def test_a_column_with_one_value_is_next_to_the_title():
     heads = [Head("model"), Head("seeds", folds=True), Head("mse"), Head("chance", folds=True)]
     rows = [
-        [Cell(name), Cell("6"), Cell("0.5"), Cell(chance)]
+        [GridCell(name), GridCell("6"), GridCell("0.5"), GridCell(chance)]
         for name, chance in (("a", "1"), ("b", "2"))
     ]
     lines = printed(Report([Grid(heads, [*map(Line, rows)], "sine: 2 rows")]), 80).splitlines()
@@ -147,6 +147,6 @@ def test_ten_rows_of_a_sweep_with_their_notes_fit_on_a_screen(frame):
 def test_rows_are_told_apart_on_every_screen(width):
     heads = [Head("model"), Head("model.width"), Head("data.num_train"), Head("mse", right=True)]
     labels = [("gaussian_learned", w, n) for w in ("0.25", "0.5", "12") for n in ("50", "150")]
-    rows = [[*map(Cell, label), Cell(str(i))] for i, label in enumerate(labels)]
+    rows = [[*map(GridCell, label), GridCell(str(i))] for i, label in enumerate(labels)]
     lines = printed(Report([Grid(heads, [*map(Line, rows)], labels=3)]), width).splitlines()[2:]
     assert len({line.rsplit(maxsplit=1)[0] for line in lines}) == len(labels)

@@ -8,7 +8,7 @@ import time
 import msgspec
 import pytest
 
-from attnexp.imported.outside import Request
+from attnexp.imported.outside import ImportRequest
 from attnexp.imported.wandb import read
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
@@ -56,7 +56,7 @@ def recorded(folder, status):
     (file,) = (folder / "wandb").glob("offline-run-*/*.wandb")
     late = time.monotonic() + 20
     while True:
-        ((run,), _) = read(file, Request())
+        ((run,), _) = read(file, ImportRequest())
         if run.status == status or time.monotonic() > late:
             assert run.status == status
             return file, run
