@@ -20,7 +20,7 @@ from contextlib import nullcontext
 from typing import cast
 
 import torch
-from step_time import BATCH, HIDDEN, LENGTH, VOCAB, Trainer, trainers
+from step_time import HIDDEN, LENGTH, TEXTBOOK, VOCAB, Trainer, trainers
 from torch import Tensor
 from torch.autograd import DeviceType  # type: ignore[attr-defined]
 from torch.profiler import ProfilerActivity, profile
@@ -35,7 +35,7 @@ from attnexp.training.graphs import CudaRecorder
 from attnexp.training.updates import CapturedStep, EagerStep, Gradient, keeps_to_the_device
 
 AGREEMENT_STEPS, TOLERANCE = 20, 1e-3
-PROFILED_STEPS = 10
+PROFILED_STEPS, BATCH = 10, 64
 GOAL = 5.0
 
 Step = Callable[[], Tensor]
@@ -62,7 +62,8 @@ def captured(model: Architecture, batch: Batch) -> Step:
 
 def rivals(device: torch.device) -> dict[str, dict[str, Step]]:
     """The ways to take a step, by architecture and name; the eager one first."""
-    ours, textbook = trainers()
+    models = trainers(BATCH)
+    ours, textbook = models["PyTorch"], models[TEXTBOOK]
     batch = ours.batch.to(device)
     rnn, by_the_book = cast(Architecture, ours.model).to(device), textbook.model.to(device)
     torch.manual_seed(0)

@@ -34,7 +34,16 @@ COMMANDS = (
     ("model=dot", "arch=decoder_only", "data=recall", "schedule=cosine", "tracker=wandb"),
 )
 NEUTRAL = (
-    *("device", "graphs", "figures", "rerun", "checkpoint_every", "fail_fast", "output_dir"),
+    *(
+        "device",
+        "graphs",
+        "native",
+        "figures",
+        "rerun",
+        "checkpoint_every",
+        "fail_fast",
+        "output_dir",
+    ),
     *("train.attention_every", "tracker"),
 )
 PREFIXES = tuple(f"{path}." for path in NEUTRAL)
