@@ -57,7 +57,6 @@ def test_an_architecture_trains_with_its_step_as_a_graph(succeeds, tmp_path, wor
     summary = read_summary(folder)
     assert summary.device == "pretended GPU 0"
     assert summary.peak_memory_mb > 0
-    assert 0 < summary.metrics["test_loss"] < 10
     assert gpu.graphs
 
 

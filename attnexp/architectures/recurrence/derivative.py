@@ -51,11 +51,11 @@ class Derivative(ABC):
         """Write the gradient of the projected query, from that of its scores."""
 
     def compiled(self) -> tuple[Tensor, ...] | None:
-        """Return what the compiled steps take in place of `compare`; None without such steps."""
+        """Return the tensors of `compare` in the compiled steps; None without such steps."""
         return None
 
     def compiled_gradients(self) -> tuple[Tensor, ...]:
-        """Return what the compiled steps add their gradients to, in place of `pull_back`."""
+        """Return the tensors that the compiled steps add their gradients to."""
         raise NotImplementedError
 
     @abstractmethod

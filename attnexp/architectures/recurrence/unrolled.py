@@ -202,7 +202,7 @@ class UnrolledGradient(torch.autograd.Function):
 def _taken(
     library: Library, cell: type[Cell], score: Derivative, x: Float[Tensor, "*copies batch _ _"]
 ) -> tuple[Tensor, ...] | None:
-    """Return what the compiled steps take of a score, None if they cannot be called."""
+    """Return the tensors of a score in the compiled steps, None if these cannot be called."""
     return score.compiled() if x.dim() == 3 and library.takes(cell, x) else None
 
 
