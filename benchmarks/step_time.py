@@ -16,6 +16,7 @@ import copy
 import statistics
 import sys
 import time
+from abc import abstractmethod
 from collections.abc import Mapping
 
 import torch
@@ -32,6 +33,7 @@ from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.core.console import out, plain_table, say
 from attnexp.scores.additive import Additive
 from attnexp.training.device import prepare_processor
+from attnexp.training.optimizers import Adam
 
 BATCHES, LENGTH, HIDDEN, VOCAB = (32, 64), 10, 64, 20
 AGREEMENT_STEPS, TOLERANCE = 20, 1e-4
@@ -116,25 +118,12 @@ def copy_cell(gru: nn.GRU, cell: Cell, inputs: Float[Tensor, "gates inputs"]) ->
     gru.bias_hh_l0.copy_(cell.W_h.bias)
 
 
-class Trainer:
-    """A model, its optimizer, and what one training step does."""
+class Timed:
+    """A training step that is timed."""
 
-    def __init__(self, model: nn.Module, batch: Batch) -> None:
-        self.model = model
-        self.batch = batch
-        self.lengths = batch.mask[:, 0].sum(dim=-1)
-        self.optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-
+    @abstractmethod
     def step(self) -> Tensor:
-        self.optimizer.zero_grad()
-        if isinstance(self.model, Textbook):
-            logits = self.model(self.batch.keys, self.lengths, self.batch.queries)
-        else:
-            logits = self.model(self.batch).outputs
-        loss = F.cross_entropy(logits.flatten(0, 1), self.batch.targets.flatten())
-        loss.backward()
-        self.optimizer.step()
-        return loss.detach()
+        """Take a step, and return the loss before it."""
 
     def seconds_of(self, steps: int) -> float:
         """Processor time of a step."""
@@ -142,6 +131,40 @@ class Trainer:
         for _ in range(steps):
             self.step()
         return (time.process_time() - start) / steps
+
+
+class Trainer(Timed):
+    """A model, its optimizer, and what one training step does."""
+
+    def __init__(self, model: nn.Module, batch: Batch) -> None:
+        self.model = model
+        self.batch = batch
+        self.lengths = batch.mask[:, 0].sum(dim=-1)
+        adam = torch.optim.Adam if isinstance(model, Textbook) else Adam
+        self.optimizer = adam(model.parameters(), lr=1e-3, fused=True)
+
+    def step(self) -> Tensor:
+        self.model.zero_grad()
+        if isinstance(self.model, Textbook):
+            logits = self.model(self.batch.keys, self.lengths, self.batch.queries)
+        else:
+            logits = self.model(self.batch).outputs
+        loss = F.cross_entropy(logits.flatten(0, 1), self.batch.targets.flatten())
+        loss.backward()
+        self.optimizer.step(loss.detach)
+        return loss.detach()
+
+
+class JaxTrainer(Timed):
+    """The same in JAX. Raises ImportError if it is not installed."""
+
+    def __init__(self, model: Rnn, batch: Batch) -> None:
+        from jax_step import JaxModel
+
+        self._model = JaxModel(model, batch)
+
+    def step(self) -> Tensor:
+        return self._model.step()
 
 
 def trainers(size: int) -> dict[str, Trainer]:
@@ -176,7 +199,17 @@ def trainers(size: int) -> dict[str, Trainer]:
     return {name: Trainer(model, batch) for name, model in (models | {TEXTBOOK: textbook}).items()}
 
 
-def check_agreement(models: Mapping[str, Trainer]) -> float:
+def with_jax(models: dict[str, Trainer]) -> dict[str, Timed]:
+    """Return the trainers, and one in JAX if it is installed."""
+    ours = models["PyTorch"]
+    try:
+        assert isinstance(ours.model, Rnn)
+        return {**models, "JAX": JaxTrainer(ours.model, ours.batch)}
+    except ImportError:
+        return dict(models)
+
+
+def check_agreement(models: Mapping[str, Timed]) -> float:
     """The largest relative difference of the losses over the first steps.
 
     Raises RuntimeError if it is not small: then they do not compute the same thing.
@@ -194,7 +227,7 @@ def check_agreement(models: Mapping[str, Trainer]) -> float:
     return worst
 
 
-def timed(models: Mapping[str, Trainer], steps: int, repeats: int) -> dict[str, list[float]]:
+def timed(models: Mapping[str, Timed], steps: int, repeats: int) -> dict[str, list[float]]:
     """Return the processor seconds of a step of each, timed in turns."""
     turns = [[model.seconds_of(steps) for model in models.values()] for _ in range(repeats)]
     return dict(zip(models, map(list, zip(*turns, strict=True)), strict=True))
@@ -210,7 +243,7 @@ def rows(quick: bool) -> list[Row]:
     torch.set_num_threads(1)
     found = []
     for size in BATCHES:
-        models = trainers(size)
+        models = with_jax(trainers(size))
         check_agreement(models)
         times = timed(models, 5, 5 if quick else 60)
         found += [
@@ -239,7 +272,7 @@ def main() -> int:
     table = plain_table(columns, right=columns[2:])
     missed = False
     for size in BATCHES:
-        models = trainers(size)
+        models = with_jax(trainers(size))
         worst = check_agreement(models)
         times = timed(models, arguments.steps, arguments.repeats)
         for name, own in times.items():

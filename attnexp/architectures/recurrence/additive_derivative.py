@@ -1,5 +1,7 @@
 """The derivative of the additive score, for a decoder."""
 
+from functools import cached_property
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -21,19 +23,26 @@ class AdditiveDerivative(Derivative):
     of such an entry alone is 1 to 34 digits.
     """
 
+    is_compiled = True
+
     def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
         W_q, w_v = parameters
         self.W, self.u, self.minus_u = -2 * W_q, 2 * w_v, -2 * w_v
         self.minus_sum = -w_v.sum(dim=-1, keepdim=True)
-        self.decay = keys.clamp(-FAR, FAR).neg_().exp_()
+        self.keys = keys
         self.one = keys.new_ones(())
         self.plain = w_v.dim() == 2
-        self.of_keys = torch.zeros_like(self.decay)
+        self.of_keys = torch.zeros_like(keys, memory_format=torch.contiguous_format)
         self.of_u = torch.zeros_like(self.u)
         self.of_scores: list[Tensor] = []
 
+    @cached_property
+    def decay(self) -> Float[Tensor, "*batch keys projected"]:
+        """exp(-k), which is not needed backwards."""
+        return self.keys.clamp(-FAR, FAR).neg_().exp_()
+
     def buffer(self, length: int) -> Float[Tensor, "length *kept"]:
-        return self.decay.new_empty(length, *self.decay.shape)
+        return self.keys.new_empty(length, *self.keys.shape)
 
     def compare(
         self, query: Float[Tensor, "*batch projected"], kept: Float[Tensor, "*batch keys projected"]
@@ -63,7 +72,7 @@ class AdditiveDerivative(Derivative):
 
     def compiled_gradients(self) -> tuple[Tensor, ...]:
         self.of_scores.append(torch.zeros_like(self.minus_sum))
-        return self.of_keys, self.of_u, self.of_scores[0]
+        return self.u, self.of_keys, self.of_u, self.of_scores[0]
 
     def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
         of_sum = torch.stack(self.of_scores).sum(dim=(0, -1)).unsqueeze(-1)

@@ -6,7 +6,7 @@ without one is differentiated by autograd.
 
 from abc import ABC, abstractmethod
 from functools import singledispatch
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor
@@ -50,12 +50,15 @@ class Derivative(ABC):
     ) -> None:
         """Write the gradient of the projected query, from that of its scores."""
 
-    def compiled(self) -> tuple[Tensor, ...] | None:
-        """Return the tensors of `compare` in the compiled steps; None without such steps."""
-        return None
+    is_compiled: ClassVar[bool] = False
+    """Whether the compiled steps have it: then the next two methods say with which tensors."""
+
+    def compiled(self) -> tuple[Tensor, ...]:
+        """Return the tensors that the compiled steps compare by."""
+        raise NotImplementedError
 
     def compiled_gradients(self) -> tuple[Tensor, ...]:
-        """Return the tensors that the compiled steps add their gradients to."""
+        """Return the tensors that the compiled steps read and add to in the backward pass."""
         raise NotImplementedError
 
     @abstractmethod

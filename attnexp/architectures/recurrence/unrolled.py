@@ -1,7 +1,7 @@
 """The recurrence of an attentive decoder as one function, with its derivative written out."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from jaxtyping import Bool, Float
@@ -66,10 +66,10 @@ class Unrolled(torch.autograd.Function):
             contexts = x.new_empty(length, *leading, 1, values.shape[-1])
             inner = score.buffer(length)
             W = torch.cat([score.W, cell.turned(W_h)], dim=-2).mT
-            if library is not None and (taken := _taken(library, cell, score, x)):
+            if _takes(library, cell, score, x):
                 maps = x.new_empty(length, *leading, 1, keys.shape[-2])
                 sizes = (length, len(x), size, projected, *values.shape[-2:])
-                given = (each.contiguous() for each in (W, W_c, *taken, values))
+                given = (each.contiguous() for each in (W, W_c, *score.compiled(), values))
                 seen = None if mask is None else mask.contiguous()
                 library.call(
                     "unrolled", cell, sizes, *given, seen, made, states, contexts, inner, maps
@@ -147,9 +147,9 @@ class UnrolledGradient(torch.autograd.Function):
         given = of_contexts.clone(memory_format=torch.contiguous_format)
         by_last, of_x = made[..., : projected + cell.gates * size], cell.of_x(gates, size)
         W, back, W_x = torch.cat([score.W, cell.turned(W_h)], dim=-2), values.mT, W_c.mT
-        if library is not None and (taken := _taken(library, cell, score, kept)):
+        if _takes(library, cell, score, kept):
             sizes = (len(kept), kept.shape[1], size, projected, *values.shape[-2:])
-            given_to = (each.contiguous() for each in (W, W_x, taken[1], values))
+            given_to = (each.contiguous() for each in (W, W_x, values))
             read = (kept, states, inner, weights, kept.new_empty(keys.shape[-2]))
             written = (own, given, made, *score.compiled_gradients())
             library.call("unrolled_gradient", cell, sizes, *given_to, *read, *written)
@@ -199,11 +199,14 @@ class UnrolledGradient(torch.autograd.Function):
         return outputs, tuple(0 for _ in outputs)
 
 
-def _taken(
-    library: Library, cell: type[Cell], score: Derivative, x: Float[Tensor, "*copies batch _ _"]
-) -> tuple[Tensor, ...] | None:
-    """Return the tensors of a score in the compiled steps, None if these cannot be called."""
-    return score.compiled() if x.dim() == 3 and library.takes(cell, x) else None
+def _takes(
+    library: Library | None,
+    cell: type[Cell],
+    score: Derivative,
+    x: Float[Tensor, "*copies batch _ _"],
+) -> TypeGuard[Library]:
+    """Return whether the compiled steps of a cell and a score can be called, for one copy."""
+    return library is not None and score.is_compiled and x.dim() == 3 and library.takes(cell, x)
 
 
 def softmax_of_finite(

@@ -285,9 +285,9 @@ void unrolled(
    of states and contexts; of_keys, of_u and of_sum begin as 0, as in `AdditiveDerivative`. */
 void unrolled_gradient(
     int cell, count length, count batch, count size, count projected, count keys, count wide_value,
-    const float *W, const float *W_x, const float *u, const float *values, const float *kept,
-    const float *states, const float *inner, const float *weights, float *scores, float *own,
-    float *given, float *made, float *of_keys, float *of_u, float *of_sum) {
+    const float *W, const float *W_x, const float *values, const float *kept, const float *states,
+    const float *inner, const float *weights, float *scores, float *own, float *given, float *made,
+    const float *u, float *of_keys, float *of_u, float *of_sum) {
     count state = STATES[cell] * size, of_h = projected + GATES[cell] * size;
     count kept_wide = projected + (cell == GRU ? 4 : 5) * size, wide = projected + BLOCKS * size;
     count place = projected + (BLOCKS - GATES[cell]) * size;

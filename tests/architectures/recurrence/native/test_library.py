@@ -248,8 +248,8 @@ for cell, (length, batch, size, P, keys, V) in itertools.product(
              m, s, c, inner, w)
     k = np.concatenate([m.ravel()[P:], made(P)])
     call("unrolled_gradient", cell, length, batch, size, P, keys, V, made(P + gates * size, size),
-         made(gates * size, V), u, values, k, s, inner, w, made(keys), made(*s.shape),
-         made(*c.shape), made(length, batch, P + 4 * size), made(batch, keys, P), made(1, P),
+         made(gates * size, V), values, k, s, inner, w, made(keys), made(*s.shape),
+         made(*c.shape), made(length, batch, P + 4 * size), u, made(batch, keys, P), made(1, P),
          made(1))
 print("done")
 """
