@@ -121,19 +121,11 @@ class Adam(OwnOptimizer):
         self.state = {}
 
     def _update(self, parameters: Sequence[Tensor], group: Mapping[str, Any]) -> None:
-        for parameter in parameters:
-            if parameter not in self.state:
-                place = parameter.device if group["fused"] else torch.device("cpu")
-                self.state[parameter] = {
-                    "step": torch.zeros((), dtype=torch.float32, device=place),
-                    "exp_avg": torch.zeros_like(parameter, requires_grad=False),
-                    "exp_avg_sq": torch.zeros_like(parameter, requires_grad=False),
-                }
+        own = [self._state_of(parameter, group) for parameter in parameters]
         if not group["fused"]:
-            for parameter in parameters:
-                self._move(parameter, group)
-        elif parameters:
-            own = [self.state[parameter] for parameter in parameters]
+            for parameter, state in zip(parameters, own, strict=True):
+                self._move(parameter, state, group)
+        elif own:
             steps = [each["step"] for each in own]
             beta1, beta2 = group["betas"]
             torch._foreach_add_(steps, 1)
@@ -153,9 +145,23 @@ class Adam(OwnOptimizer):
                 maximize=False,
             )
 
-    def _move(self, parameter: Tensor, group: Mapping[str, Any]) -> None:
+    def _state_of(self, parameter: Tensor, group: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Return the state of a parameter, zeros before its first update."""
+        state = self.state.get(parameter)
+        if state is None:
+            place = parameter.device if group["fused"] else torch.device("cpu")
+            state = self.state[parameter] = {
+                "step": torch.zeros((), dtype=torch.float32, device=place),
+                "exp_avg": torch.zeros_like(parameter, requires_grad=False),
+                "exp_avg_sq": torch.zeros_like(parameter, requires_grad=False),
+            }
+        return state
+
+    def _move(
+        self, parameter: Tensor, state: Mapping[str, Tensor], group: Mapping[str, Any]
+    ) -> None:
         """Update one parameter, an operation at a time."""
-        step, average, square = self.state[parameter].values()
+        step, average, square = state.values()
         beta1, beta2 = group["betas"]
         gradient = parameter.grad
         assert gradient is not None

@@ -37,17 +37,19 @@ class Gradient:
         self._task = task
         self._clip_norm = clip_norm
         self._autocast = autocast
-        self.longest = next(model.parameters()).new_zeros(())
+        self._parameters = list(model.parameters())  # a walk takes a tenth of a small step
+        self.longest = self._parameters[0].new_zeros(())
 
     def __call__(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the loss, and leave its gradient with the parameters."""
         with torch.enable_grad():
-            self.model.zero_grad()
+            for parameter in self._parameters:
+                parameter.grad = None
             with self._autocast():
                 loss = self._task.loss(self.model(batch), batch)
             loss.backward()
         if self._clip_norm is not None:
-            norm = nn.utils.clip_grad_norm_(self.model.parameters(), self._clip_norm)
+            norm = nn.utils.clip_grad_norm_(self._parameters, self._clip_norm)
             self.longest.copy_(torch.maximum(self.longest, norm))  # in place: a graph may run this
         return loss.detach()
 

@@ -65,6 +65,16 @@ def test_a_uniform_map_has_entropy_log_n_and_one_nth_on_gold(keys):
     assert metrics["before"] == metrics["after"] == pytest.approx((keys - 1) / keys**2)
 
 
+def test_a_query_that_sees_one_key_has_no_relative_entropy():
+    """Its entropy of 0 counts in the mean of entropies alone."""
+    weights = torch.tensor([[[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]]]])
+    mask = torch.tensor([[[True, False, False], [True, True, True]]])
+    metrics = scorecard(weights, torch.zeros(1, 2, dtype=torch.int64), mask, mask[:, :, 0])
+    found = metrics.of_head((0, 0))
+    assert found["entropy"] == pytest.approx(math.log(2) / 2)
+    assert found["relative_entropy"] == pytest.approx(math.log(2) / math.log(3))
+
+
 def test_each_head_is_scored_and_the_best_leads():
     good, bad = torch.eye(3), torch.eye(3).roll(1, dims=1)
     weights = torch.stack([torch.stack([bad, good]), torch.stack([bad, bad])])[None]
