@@ -3,6 +3,7 @@
 The module of a verb is imported when the verb is called, so that `--help` starts without PyTorch.
 """
 
+import gc
 import io
 import os
 import re
@@ -49,6 +50,7 @@ def main() -> None:
     # Figures are made without a backend, and one that is inherited from a notebook and not
     # installed would stop the import of matplotlib.
     os.environ.pop("MPLBACKEND", None)
+    gc.set_threshold(50_000, 20, 50)  # a run makes few cycles: by default 5% of its time is looking
     install_handlers()
     hide_in_warnings()
     sys.exit(run(sys.argv[1:]))

@@ -73,12 +73,13 @@ class Scan(torch.autograd.Function):
             states = x.new_empty(length + 1, *leading, cell.states * size)
             states[0] = 0.0
             kept = x.new_empty(length, *leading, cell.kept * size)
-            cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
             W = cell.turned(W_h).mT
             if library is not None and library.takes(cell, x):
                 sizes = (length, x[..., 0, 0, 0].numel(), x.shape[-3], size)
-                library.call("scan", cell, sizes, W.contiguous(), kept, states)
+                given = (each.contiguous() for each in (x, b_h, W))
+                library.call("scan", cell, sizes, *given, kept, states)
                 return states, kept
+            cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
             of_h = kept[..., : cell.gates * size].unbind()
             rows = cell.rows(kept, states)
             for h_t, last, row in zip(of_h, cell.output(states[:-1]), rows, strict=True):

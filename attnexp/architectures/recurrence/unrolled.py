@@ -61,20 +61,20 @@ class Unrolled(torch.autograd.Function):
             states[0] = start
             made = x.new_empty(length, *leading, projected + cell.kept * size)
             queries, kept = made[..., :projected], made[..., projected:]
-            queries.zero_()
-            cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
             contexts = x.new_empty(length, *leading, 1, values.shape[-1])
             inner = score.buffer(length)
             W = torch.cat([score.W, cell.turned(W_h)], dim=-2).mT
             if _takes(library, cell, score, x):
                 maps = x.new_empty(length, *leading, 1, keys.shape[-2])
                 sizes = (length, len(x), size, projected, *values.shape[-2:])
-                given = (each.contiguous() for each in (W, W_c, *score.compiled(), values))
+                given = (each.contiguous() for each in (x, b_h, W, W_c, *score.compiled(), values))
                 seen = None if mask is None else mask.contiguous()
                 library.call(
                     "unrolled", cell, sizes, *given, seen, made, states, contexts, inner, maps
                 )
                 return states, contexts.squeeze(-2), maps, inner, kept
+            queries.zero_()
+            cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
             weights: list[Tensor] = []
             weigh = softmax_of_finite(mask)
             by_last = made[..., : projected + cell.gates * size]

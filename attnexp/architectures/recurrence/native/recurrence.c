@@ -124,6 +124,24 @@ enum { GRU, LSTM };
 static const int GATES[] = {3, 4}, STATES[] = {1, 2};
 enum { BLOCKS = 4 };
 
+/* The gates of one row before the state comes in, as in `Cell.begin`: x is a row of projected inputs
+   and b the bias of W_h, in the order of W_h. */
+static void begin(int cell, count size, const float *x, const float *b, float *kept) {
+    for (count i = 0; i < size; i += WIDTH) {
+        count left = size - i;
+        for (int k = 0; k < GATES[cell]; k++) {
+            count place = k * size + i;
+            vec of_x = load(x + place, left), of_b = load(b + place, left);
+            if (cell == GRU && k == 2) {
+                store(kept + i, of_b, left);
+                store(kept + 3 * size + i, of_x, left);
+            } else {
+                store(kept + (cell == GRU) * size + place, of_x + of_b, left);
+            }
+        }
+    }
+}
+
 /* The next state of one row; `kept` as in `Cell.advance`. */
 static void advance(int cell, count size, float *kept, const float *last, float *new) {
     for (count i = 0; i < size; i += WIDTH) {
@@ -182,14 +200,18 @@ static void pull(
     }
 }
 
-/* W has `copies` matrices of size x gates: those of `Cell.turned`, transposed. */
+/* x has a row of projected inputs for each copy, example and step, b a row for each copy. W has
+   `copies` matrices of size x gates: those of `Cell.turned`, transposed. */
 void scan(
-    int cell, count length, count copies, count batch, count size, const float *W, float *kept,
-    float *states) {
+    int cell, count length, count copies, count batch, count size, const float *x, const float *b,
+    const float *W, float *kept, float *states) {
     count wide = (cell == GRU ? 4 : 5) * size, state = STATES[cell] * size;
     count of_h = GATES[cell] * size, all_rows = copies * batch;
     for (count t = 0; t < length; t++) {
         float *k = kept + t * all_rows * wide, *last = states + t * all_rows * state;
+        for (count row = 0; row < all_rows; row++)
+            begin(cell, size, x + (row * length + t) * of_h, b + row / batch * of_h,
+                  k + row * wide);
         for (count c = 0; c < copies; c++)
             add_product(batch, of_h, size, last + c * batch * state, state, W + c * size * of_h,
                         of_h, k + c * batch * wide, wide);
@@ -211,7 +233,7 @@ void scan_gradient(
         for (count row = 0; row < all_rows; row++)
             pull(cell, size, k + row * wide, last + row * state, o + (all_rows + row) * state,
                  g + row * four, o + row * state);
-        for (count c = 0; c < copies; c++)
+        for (count c = 0; t > 0 && c < copies; c++) /* nobody asks for that of the first state */
             add_product(batch, size, of_h, g + c * batch * four, four, W + c * of_h * size, size,
                         o + c * batch * state, state);
     }
@@ -255,7 +277,7 @@ static void compare(
 /* W is size x (projected + gates) and W_c values x gates; see `Unrolled`. `seen` may be null. */
 void unrolled(
     int cell, count length, count batch, count size, count projected, count keys, count wide_value,
-    const float *W, const float *W_c, const float *decay, const float *u, const float *minus_sum,
+    const float *x, const float *b_h, const float *W, const float *W_c, const float *decay, const float *u, const float *minus_sum,
     const float *values, const unsigned char *seen, float *made, float *states, float *contexts,
     float *inner, float *weights) {
     count state = STATES[cell] * size, of_h = projected + GATES[cell] * size;
@@ -264,6 +286,10 @@ void unrolled(
     for (count t = 0; t < length; t++) {
         float *m = made + t * batch * wide, *last = states + t * batch * state;
         float *context = contexts + t * batch * wide_value;
+        for (count b = 0; b < batch; b++) {
+            memset(m + b * wide, 0, 4 * projected);
+            begin(cell, size, x + (b * length + t) * of_x, b_h, m + b * wide + projected);
+        }
         add_product(batch, of_h, size, last, state, W, of_h, m, wide);
         memset(context, 0, 4 * batch * wide_value);
         for (count b = 0; b < batch; b++) {

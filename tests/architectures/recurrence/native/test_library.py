@@ -234,7 +234,8 @@ for cell, (length, batch, size, P, keys, V) in itertools.product(
     for copies in (1, 2):
         s = made(length + 1, copies, batch, states * size)
         k = made(length, copies, batch, kept * size)
-        call("scan", cell, length, copies, batch, size, made(copies, size, gates * size), k, s)
+        call("scan", cell, length, copies, batch, size, made(copies, batch, length, gates * size),
+             made(copies, gates * size), made(copies, size, gates * size), k, s)
         own, g = made(*s.shape), made(length, copies, batch, 4 * size)
         W = made(copies, gates * size, size)
         call("scan_gradient", cell, length, copies, batch, size, W, k, s, own, g)
@@ -243,7 +244,8 @@ for cell, (length, batch, size, P, keys, V) in itertools.product(
     seen = rng.integers(0, 2, (batch, keys)).astype(np.uint8)
     u, values = made(1, P), made(batch, keys, V)
     for mask in (None, seen):
-        call("unrolled", cell, length, batch, size, P, keys, V, made(size, P + gates * size),
+        call("unrolled", cell, length, batch, size, P, keys, V, made(batch, length, gates * size),
+             made(gates * size), made(size, P + gates * size),
              made(V, gates * size), np.exp(made(batch, keys, P)), u, made(1), values, mask,
              m, s, c, inner, w)
     k = np.concatenate([m.ravel()[P:], made(P)])
