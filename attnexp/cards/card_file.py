@@ -19,7 +19,7 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The measurements of one row in one trial.
 
     - `numbers` are values by number and seed; a number that was not measured is not there.
-    - `diverged` are the seeds whose numbers became infinite, `lost` is the number of seeds without
+    - `diverged` are the seeds whose numbers became infinite, `lost` is the number of runs without
       a result, `why` the first reason.
     - `tuned` are the values that were chosen on the validation set.
     - `seconds` is the sum of the times that its runs took, those of tuning not included. A replica

@@ -10,7 +10,7 @@ from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, 
 from attnexp.report.results import text_table
 from attnexp.select.number import AT
 from attnexp.stats.scaled import mean
-from attnexp.tables.grid import Grid, GridCell, Head, Line, Report
+from attnexp.tables.grid import Grid, GridCell, Head, Line, Report, count_text
 
 SKIP = "skip"
 """The text of a number that was not measured."""
@@ -26,8 +26,9 @@ VERDICTS = "The sign says what the subject is next to a row: " + ", ".join(
 """The words of the signs."""
 
 REMARKS = (
-    "Settings were tuned for each row by the same budget, on validation data, at a seed that is "
-    "not compared; the parameters are the best on validation data.",
+    "If a trial names settings that it tunes, these were tuned for each row by the same budget, on "
+    "validation data, at a seed that is not compared; the parameters are the best on validation "
+    "data.",
     "Seeds that learned are compared first, by Fisher's exact test, then means, by sign flips of "
     "the differences paired by seed. Each trial has its own 5%: of twenty trials without a "
     "difference, one may show one.",
@@ -113,7 +114,7 @@ def card_content(card: Card) -> Page:
     """Return the page of a card, which `report.render.page` writes."""
     table = text_table(overview(card))
     lost = (
-        f"{trial.name}: {row.label} has {row.lost} seeds without a result: {row.why}"
+        f"{trial.name}: {row.label} has {count_text(row.lost, 'run')} without a result: {row.why}"
         for trial in card.trials
         for row in trial.rows
         if row.lost

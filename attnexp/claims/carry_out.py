@@ -49,7 +49,7 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
     sweep and each run that is probed is said as the command that does the same. Raises
     StepFailedError if one of these fails.
     """
-    console.say(f"{name}: this takes about {claim.minutes:g} minutes of one core from nothing.")
+    console.say(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     folder = FOLDER / name
     has_results = (folder / COMPUTED).exists() or bool(finished_runs(folder))
     with writable("outputs", folder):
@@ -136,7 +136,7 @@ def _compute(folder: Path, claim: Claim, seeds: Sequence[int]) -> None:
 
 def plan_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -> None:
     """Say what a claim would run, and run nothing of it. See `run_claim`."""
-    console.say(f"{name}: this takes about {claim.minutes:g} minutes of one core from nothing.")
+    console.say(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     if claim.computes:
         points = read_points(FOLDER / name, origin_of(claim.computes, claim.own))
         there = {point.seed for point in points}

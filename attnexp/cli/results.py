@@ -101,11 +101,17 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
         numbers = [] if arguments.paths else [run.path for run in numbered(runs)]
         every, caption = len(frame), ""
         if arguments.top:
-            frame = best_runs(frame, metrics, sort, arguments.top)
-            caption = f"The best of runs on the same data: {len(frame)} of {every}."
-        frame = sort_runs(frame, arguments.sort)
+            frame, ranked = best_runs(frame, metrics, sort, arguments.top)
+            by = " and ".join(ranked)
+            caption = (
+                f"Top {arguments.top} by {by} of runs on the same data: {len(frame)} of {every}."
+            )
+        if arguments.sort or not arguments.top:
+            frame = sort_runs(frame, arguments.sort)
         found = runs_report(frame, metrics, numbers, arguments.limit, caption)
         return with_columns(found, arguments.columns)
+    if sort in frame.metrics and sort not in metrics:
+        metrics = (*metrics, sort)  # rows are ordered by what they show
     request = TableRequest(
         tuple(resolve_name(name, frame.factors) for name in arguments.by),
         metrics,

@@ -106,23 +106,34 @@ def seeds_by_epoch(
     return epochs[measured], values[:, measured]
 
 
-def best_runs(frame: Frame, metrics: Sequence[str], sort: str | None, number: int) -> Frame:
-    """Return the best runs of those on the same data, in the order of the frame.
+def best_runs(
+    frame: Frame, metrics: Sequence[str], sort: str | None, number: int
+) -> tuple[Frame, list[str]]:
+    """Return the best runs of those on the same data, the best first, and the metrics that rank.
 
-    They are ranked by `ranking`, of all metrics if `sort` is one; without metrics by the primary
-    one. Raises RequestError if that does not rank, and if no run has one.
+    Runs without a number, and those that were made to tune settings, are not among them. They are
+    ranked by `ranking`, of all metrics if `sort` is one; without metrics by the primary one. Raises
+    RequestError if that does not rank, and if no run has one.
     """
+    frame = without_tuning_runs(frame)[0]
     asked = [sort] if sort in frame.better else metrics[:1]
     data = [name for name in frame.differing if is_data(name) and name != DATA_SEED]
     groups = frame.codes([*data, *([] if asked else ["primary"])])
     best: list[int] = []
+    ranked: dict[str, None] = {}
     for group in range(groups.max(initial=-1) + 1):
-        own = frame.only(groups == group)
+        places = np.flatnonzero(groups == group)
+        own = frame.only(places)
         if by := asked or [name for name in own.column("primary")[:1] if name]:
-            best += sort_runs(own, ranking(by, None, frame.better)).rows[:number].tolist()
+            metric = ranking(by, None, frame.better)
+            place = dict(zip(own.rows.tolist(), places.tolist(), strict=True))
+            ordered = sort_runs(own, metric)
+            measured = ordered.only(np.isfinite(ordered.column(metric).astype(float)))
+            best += [place[row] for row in measured.rows[:number].tolist()]
+            ranked |= dict.fromkeys([metric] if len(measured) else [])
     if not best:
         raise RequestError(UNRANKED)
-    return frame.only(np.isin(frame.rows, best))
+    return frame.only(np.array(best)), list(ranked)
 
 
 def without_repeats(frame: Frame) -> tuple[Frame, int]:

@@ -379,7 +379,7 @@ def _best(
     Raises RequestError for a metric that does not rank.
     """
     if not request.top or panel[0][0].metric is None:
-        return panel[: request.top or None]
+        return panel
     better = panel[0][0].row.runs.better
     by = ranking([entry.metric or "" for entry in panel[0]], request.sort, better)
     return _sorted(panel, replace(request, sort=by, reverse=False))[: request.top]

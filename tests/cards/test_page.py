@@ -81,7 +81,7 @@ def test_the_content_is_that_of_a_page(whole):
     (line,) = chart.lines
     assert (line.x, line.mean) == ([16.0, 256.0, 4096.0], [1.0, 0.75, 0.5])
     assert content.further[-1] == (
-        "reverse: third has 6 seeds without a result: ValueError: <b>no</b>"
+        "reverse: third has 6 runs without a result: ValueError: <b>no</b>"
     )
     written = page(content)
     assert "<b>no" not in re.sub(r"\\u003c", "", written)

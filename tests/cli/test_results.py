@@ -235,6 +235,36 @@ def test_rows_on_other_data_are_ranked_apart(results: Results, write_run, how):
     )
 
 
+def test_the_best_runs_have_a_number_and_are_results(results: Results, write_run):
+    """Not those that failed, that tuned, or that lack the number, and the best is first."""
+    tuned = {"values": {}, "metric": "test_mse", "seeds": [7], "tuning_run": True}
+    for seed, value in enumerate((0.3, 0.1, 0.2)):
+        write_run(f"a{seed}", {"seed": seed}, metrics={"test_mse": value})
+    write_run("tuning", {"seed": 7}, metrics={"test_mse": 0.0}, tuning=tuned)
+    write_run("failed", {"seed": 8}, status="failed", metrics={"test_mse": None})
+    other = {"primary": "exact_match", "better": {"exact_match": "higher"}}
+    write_run("b", {"data.num_train": 9}, metrics={"test_mse": None, "exact_match": 0.5}, **other)
+    words = ("--runs", "--top", "2", "--metric", "test_mse")
+    assert column(results(*words, "--format", "csv"), "test_mse") == ["0.1", "0.2"]
+    assert "Top 2 by test_mse of runs on the same data: 2 of 6." in results(*words)
+    assert "--top: no run" in results(*words, "--where", "status=failed", code=2)
+
+
+def test_rows_are_sorted_by_a_metric_that_joins_those_that_are_shown(results: Results, write_run):
+    better = {"test_mse": "lower", "test_mae": "lower"}
+    for model, mse, mae in (("additive", 1.0, 3.0), ("boxcar", 2.0, 1.0), ("gaussian", 3.0, 2.0)):
+        for seed in (0, 1):
+            settings = {"model._target_": model, "seed": seed}
+            more = {"choices": {"model": model}, "metrics": {"test_mse": mse, "test_mae": mae}}
+            write_run(f"{model}{seed}", settings, better=better, **more)
+    for words, order in (
+        (("--sort", "test_mae"), ["boxcar", "gaussian", "additive"]),
+        (("--sort=-test_mae",), ["additive", "gaussian", "boxcar"]),
+        (("--sort", "test_mae", "--top", "2"), ["boxcar", "gaussian"]),
+    ):
+        assert models(results(*words, "--format", "csv")) == order
+
+
 @pytest.mark.parametrize("how", [(), ("--runs",)])
 def test_runs_without_a_result_have_no_best(results: Results, write_run, how):
     write_run("a", status="failed", primary=None, metrics={}, better={})
