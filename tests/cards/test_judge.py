@@ -17,6 +17,12 @@ and any shift from 0.09 to 0.12 leaves some seed above and some below, or equal.
 CASES = {
     "fisher": (HIGH, LOW, "better", "6 of 6 and 0 of 6 seeds learned, p = 0.0022"),
     "fisher, the other way": (LOW, HIGH, "worse", "0 of 6 and 6 of 6 seeds learned, p = 0.0022"),
+    "fisher, of shares": (
+        HIGH[:5],
+        HIGH + (0.0,) * 14,
+        "better",
+        "5 of 5 and 6 of 20 seeds learned",
+    ),
     "a mean": (ABOVE, MIDDLE, "better", "0.6083 and 0.505, difference 0.1033 [0.09, 0.12]"),
     "a mean, the other way": (MIDDLE, ABOVE, "worse", "difference -0.1033 [-0.12, -0.09]"),
     "a ceiling": (HIGH, HIGH[::-1], "both solve it", "exact_match 0.9917 and 0.9917"),
