@@ -82,7 +82,7 @@ class Attempt(msgspec.Struct, frozen=True):
         """Return in words the facts in which a later attempt differs from this one."""
         ours, theirs = ({**each.versions, "device": each.device} for each in (self, later))
         return " and ".join(
-            f"{name} {theirs.get(name)} in place of {own}"
+            f"{name} {theirs.get(name, 'by PyTorch')} in place of {own}"
             for name, own in ours.items()
             if theirs.get(name) != own
         )

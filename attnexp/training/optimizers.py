@@ -112,8 +112,9 @@ class Adam(OwnOptimizer):
         for name, value in {"lr": lr, "eps": eps, "weight_decay": weight_decay}.items():
             if not value >= 0:
                 raise ValueError(f"{name} must be at least 0, got {value}")
-        if not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(f"betas must be at least 0 and below 1, got {list(betas)}")
+        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+            given = list(betas)
+            raise ValueError(f"betas must be two numbers of at least 0 and below 1, got {given}")
         group = {"params": list(params), "lr": lr, "betas": tuple(betas), "eps": eps}
         self.param_groups = [
             {**group, "weight_decay": weight_decay, "fused": fused, "capturable": False}
@@ -182,11 +183,21 @@ OptimizerFactory = Callable[..., Optimizer | OwnOptimizer]
 def without_compiler(settings: Mapping[str, Any], make: OptimizerFactory) -> OptimizerFactory:
     """Return the factory of `Adam` for settings of PyTorch's that it has, else the one given."""
     own = {name: value for name, value in settings.items() if name != "_target_"}
-    if settings["_target_"] in PYTORCHS_ADAM and own.keys() <= {
-        *inspect.signature(Adam).parameters
-    }:
-        return partial(Adam, **own)
+    known = {*inspect.signature(Adam).parameters}
+    if settings["_target_"] in PYTORCHS_ADAM and own.keys() <= known:
+        return partial(_adam, own, make)
     return make
+
+
+def _adam(
+    settings: Mapping[str, Any], make: OptimizerFactory, params: Iterable[nn.Parameter]
+) -> Optimizer | OwnOptimizer:
+    """Return Adam with settings; those of a wrong type are left to `make` to refuse."""
+    whole = list(params)
+    try:
+        return Adam(whole, **settings)
+    except TypeError:
+        return make(params=whole)
 
 
 def reads_rate_once(optimizer: object) -> bool:

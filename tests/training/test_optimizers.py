@@ -80,8 +80,17 @@ def test_adam_is_ours_if_it_has_the_settings():
     assert made.param_groups[0]["lr"] == 0.1
     assert without_compiler(adam | {"amsgrad": True}, theirs) is theirs
     assert without_compiler({"_target_": "torch.optim.AdamW", "lr": 0.1}, theirs) is theirs
-    for wrong in ({"lr": -1.0}, {"eps": -1.0}, {"weight_decay": -0.1}, {"betas": (0.9, 1.0)}):
-        with pytest.raises(ValueError, match="must be at least 0"):
+    refused: OptimizerFactory = partial(torch.optim.SGD, lr=-1.0)
+    with pytest.raises(ValueError, match="Invalid learning rate"):
+        without_compiler(adam | {"betas": 0.9}, refused)(params=[parameter])
+    for wrong in (
+        {"betas": (0.9,)},
+        {"lr": -1.0},
+        {"eps": -1.0},
+        {"weight_decay": -0.1},
+        {"betas": (0.9, 1.0)},
+    ):
+        with pytest.raises(ValueError, match="at least 0"):
             Adam([parameter], **wrong)
 
 

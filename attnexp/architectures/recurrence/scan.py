@@ -1,6 +1,7 @@
 """The states of a recurrent cell after each of many inputs, with their derivative written out."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
@@ -75,7 +76,7 @@ class Scan(torch.autograd.Function):
             kept = x.new_empty(length, *leading, cell.kept * size)
             W = cell.turned(W_h).mT
             if library is not None and library.takes(cell, x):
-                sizes = (length, x[..., 0, 0, 0].numel(), x.shape[-3], size)
+                sizes = (length, math.prod(x.shape[:-3]), x.shape[-3], size)
                 given = (each.contiguous() for each in (x, b_h, W))
                 library.call("scan", cell, sizes, *given, kept, states)
                 return states, kept
@@ -124,7 +125,7 @@ class ScanGradient(torch.autograd.Function):
         own = gradient.clone(memory_format=torch.contiguous_format)
         W = cell.turned(W_h)
         if library is not None and library.takes(cell, kept):
-            sizes = (len(kept), kept[0, ..., 0, 0].numel(), kept.shape[-2], size)
+            sizes = (len(kept), math.prod(kept.shape[1:-2]), kept.shape[-2], size)
             library.call("scan_gradient", cell, sizes, W.contiguous(), kept, states, own, gates)
         else:
             slopes = cell.slopes(kept, states, blocks)

@@ -23,6 +23,7 @@ from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
 from attnexp.training.loop import is_finite
+from attnexp.training.native_steps import use_native_steps
 from attnexp.training.prepared_run import PreparedRun, nothing_to_train
 from attnexp.training.record.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from attnexp.training.record.measures import (
@@ -90,15 +91,20 @@ class Recording:
             if content.get("key") != self.summary.key:
                 raise UnreadableRunError("it is of another run")
             self.checkpoint = Checkpoint(content, self.run.settings.max_epochs)
-            if NATIVE not in self.checkpoint.attempts[-1].versions:
-                self._leave_native_steps()
+            self._go_on_by_the_steps_of(self.checkpoint.attempts[-1])
         except (UnreadableRunError, LookupError, TypeError, ValueError, AttributeError) as error:
             self._begin_anew(error_text(error))
 
-    def _leave_native_steps(self) -> None:
-        """Let PyTorch compute the recurrences, as it has begun to."""
-        use(self.run.model, None)
+    def _go_on_by_the_steps_of(self, begun: Attempt) -> None:
+        """Let the recurrences be computed as they were, by the compiled steps or by PyTorch."""
+        native = self.summary.versions.get(NATIVE)
+        if NATIVE not in begun.versions:
+            use(self.run.model, None)
+            native = None
+        elif native is None:
+            native = use_native_steps(self.run.model, "auto")
         own = {name: text for name, text in self.summary.versions.items() if name != NATIVE}
+        own |= {NATIVE: native} if native else {}
         self.summary = msgspec.structs.replace(self.summary, versions=own)
 
     def begin(self) -> None:

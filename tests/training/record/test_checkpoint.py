@@ -368,7 +368,7 @@ def test_a_run_goes_on_by_the_steps_that_it_began_with(begun, undisturbed, tmp_p
         monkeypatch.setenv("PATH", "")
         load.cache_clear()
     summary = executed(CASES["adam, dropout"], tmp_path)
-    notes = [note for note in summary.notes if "native None in place of cc" in note]
+    notes = [note for note in summary.notes if "native by PyTorch in place of cc" in note]
     assert len(notes) == (begun == "auto")
     assert "native" not in summary.versions
     assert (numbers(tmp_path) == undisturbed(plain)[0]) == (begun == "false")

@@ -13,6 +13,7 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +30,8 @@ FLAGS = ("-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC")
 KINDS: dict[type[Cell], int] = {Gru: 0, Lstm: 1}
 """The number of each cell in the source."""
 
+FUNCTIONS = ("scan", "scan_gradient", "unrolled", "unrolled_gradient")
+
 SECONDS = 60
 """The most seconds that a compilation may take."""
 
@@ -42,11 +45,11 @@ class Library:
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
-        self._path = path
-        self._functions = ctypes.CDLL(str(path))
+        library = ctypes.CDLL(str(path))
+        self._functions = {function: library[function] for function in FUNCTIONS}
 
-    def __reduce__(self) -> tuple[type["Library"], tuple[Path, str]]:
-        return Library, (self._path, self.name)
+    def __reduce__(self) -> tuple[Callable[[], "Library"], tuple[()]]:
+        return load, ()
 
     def takes(self, cell: type[Cell], x: Tensor) -> bool:
         """Return whether steps of a cell on such numbers can be called: float32 on a CPU.
@@ -64,7 +67,7 @@ class Library:
         A tensor that is a part of the rows of a contiguous one is given by its first number.
         """
         pointers = [None if each is None else ctypes.c_void_p(each.data_ptr()) for each in tensors]
-        getattr(self._functions, function)(KINDS[cell], *map(ctypes.c_long, sizes), *pointers)
+        self._functions[function](KINDS[cell], *map(ctypes.c_long, sizes), *pointers)
 
 
 def use(model: nn.Module, library: Library | None) -> None:
@@ -84,21 +87,30 @@ class Recurrent(nn.Module):
 def load() -> Library:
     """Return the library, compiled if it is not in the cache.
 
-    Raises NoLibraryError without a compiler, for a source that it cannot compile, and for a cache
-    that cannot be written or that others can write.
+    A file that cannot be loaded, such as one that was cut off, is compiled anew. Raises
+    NoLibraryError without a compiler, for a source that it cannot compile, for a cache that cannot
+    be written or that others can write, and for a library that cannot be loaded from there.
     """
     compiler = shutil.which("cc")
     if compiler is None:
         raise NoLibraryError("no C compiler is found: there is no program cc")
-    version = _output([compiler, "-dumpfullversion", "-dumpversion"])
-    text = "\n".join([SOURCE.read_text(), compiler, version, *FLAGS, _processor()])
+    said = _output([compiler, "--version"]).partition("\n")[0]
+    version = (re.findall(r"\d+\.\d+(?:\.\d+)?", said) or [said])[0]
+    text = "\n".join([SOURCE.read_text(), compiler, said, *FLAGS, _processor()])
     folder = _folder()
     path = folder / f"recurrence-{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
     if not path.exists():
         with console.status("compiling the steps of recurrences"):
             _compile(compiler, path)
-    _require_own(path)
-    return Library(path, f"cc {version}")
+    for anew in (True, False):
+        _require_own(path)
+        try:
+            return Library(path, f"cc {version}")
+        except (OSError, AttributeError) as error:
+            if not anew:
+                raise NoLibraryError(f"{path} cannot be loaded: {error}") from error
+            _compile(compiler, path)
+    raise AssertionError
 
 
 def _folder() -> Path:
@@ -109,15 +121,22 @@ def _folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except (OSError, RuntimeError) as error:
         raise NoLibraryError(f"{folder} cannot be made: {error}") from error
+    above = folder.parent.stat().st_mode
+    if above & 0o022 and not above & stat.S_ISVTX:
+        raise NoLibraryError(f"{folder.parent} can be written by others: chmod go-w it")
     _require_own(folder)
     return folder
 
 
 def _require_own(path: Path) -> None:
-    """Raise NoLibraryError for a path that another user owns or can write."""
+    """Raise NoLibraryError for a link, and for a path that another user owns or can write."""
     found = path.lstat()
-    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-        raise NoLibraryError(f"{path} can be written by others: remove it")
+    if stat.S_ISLNK(found.st_mode):
+        raise NoLibraryError(f"{path} is a symbolic link: set XDG_CACHE_HOME to its target")
+    if found.st_uid != os.getuid():
+        raise NoLibraryError(f"{path} belongs to another user")
+    if found.st_mode & 0o022:
+        raise NoLibraryError(f"{path} can be written by others: chmod go-w it")
 
 
 def _compile(compiler: str, path: Path) -> None:

@@ -157,7 +157,29 @@ def test_a_library_that_others_can_write_is_not_loaded(empty_cache):
     other = file.with_name("other")
     file.rename(other)
     file.symlink_to(other)
+    with pytest.raises(NoLibraryError, match="is a symbolic link"):
+        load()
+
+
+def test_a_cache_in_a_folder_of_all_is_not_used(empty_cache):
+    empty_cache.parent.chmod(0o777)
     with pytest.raises(NoLibraryError, match="can be written by others"):
+        load()
+    empty_cache.parent.chmod(0o1777)
+    load()
+
+
+def test_a_library_that_is_cut_off_is_compiled_anew(empty_cache, monkeypatch):
+    load()
+    load.cache_clear()
+    (file,) = empty_cache.iterdir()
+    file.unlink()
+    file.write_bytes(b"")
+    file.chmod(0o700)
+    load()
+    load.cache_clear()
+    monkeypatch.setattr(native, "FUNCTIONS", ("scan", "another"))
+    with pytest.raises(NoLibraryError, match=r"\.so cannot be loaded: .*another"):
         load()
 
 
