@@ -2,13 +2,14 @@
 
 import json
 import sqlite3
+from typing import Any
 
 import pytest
 
 from attnexp import load_results
 from attnexp.imported.attempts import LoggedPoint
 from attnexp.imported.outside import ImportRequest, OutsideRun
-from attnexp.imported.selection import select
+from attnexp.imported.selection import Selection, select
 from attnexp.imported.tracked import Tracked, outside_runs
 
 MLFLOW = """
@@ -257,3 +258,17 @@ def test_a_seed_in_some_names_is_not_read_and_that_is_said(succeeds, tmp_path):
     (tmp_path / "r.csv").write_text("Name,acc\ndot_seed0,1\nbig,2\n")
     said = succeeds("import", "csv", "r.csv", "--metrics", "acc").stdout
     assert "1 of 2 names end in a seed, which is not read: name all runs so, or none" in said
+
+
+def test_the_metric_that_a_run_recorded_ranks_unless_another_was_asked_for():
+    run = OutsideRun("line 1", {}, {"a": 1.0, "b": 2.0}, primary="b")
+    parts: dict[str, Any] = {
+        "runs": [run],
+        "settings": [],
+        "metrics": ["a", "b"],
+        "better": {},
+        "seed": None,
+    }
+    for headline, primary in (([], "b"), (["a"], "a")):
+        found = Selection(**parts, headline=headline, primary="a", seed_in_name=False)
+        assert [each.primary for each in found] == [primary]

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
+from attnexp.plots.lines import spans_powers
 from attnexp.plots.metric import draw_metric
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons
@@ -11,7 +12,6 @@ from attnexp.tables.reports import configurations_report
 
 T3 = 4.302653
 """The 97.5% quantile of Student's t with two degrees of freedom."""
-
 
 UNITS = {"units": {"test_mse": "y^2"}}
 
@@ -76,3 +76,11 @@ def test_an_interval_that_reaches_0_has_an_axis_that_shows_it(compared):
     """Student's interval of 1, 2 and 3 begins at -0.5."""
     ((_, figure),) = draw_metric(compared, Options(metric="test_bias"))
     assert figure.axes[0].get_xscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("values", "factor", "spans"),
+    [((1, 9), 10, False), ((1, 11), 10, True), ((0, 1000), 10, False), ((1, np.inf), 10, False)],
+)
+def test_numbers_that_reach_over_a_power_of_ten_have_a_log_axis(values, factor, spans):
+    assert spans_powers(np.array(values, dtype=float), factor) == spans

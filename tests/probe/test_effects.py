@@ -9,7 +9,7 @@ from composed import prepared
 
 from attnexp.config.laws import read_laws
 from attnexp.core.errors import RequestError
-from attnexp.probe.effects import interval
+from attnexp.probe.effects import interval, total_variation
 from attnexp.probe.measure import Probe
 from attnexp.runs.probed import CHANGE, HIGH, LEARNED, LOW, on_test
 
@@ -129,3 +129,12 @@ def test_an_interval_of_shares_covers_the_truth(share):
         _, low, high = interval(-draw)
         held += low <= -share <= high
     assert held / 2000 > 0.93
+
+
+def test_the_total_variation_of_predictions_by_hand():
+    """|0.9 - 0.5| and |0.1 - 0.5|, halved; 1 if they have no symbol in common."""
+    logits, others = (
+        torch.tensor([[0.9, 0.1], [1.0, 0.0]]).log(),
+        torch.tensor([[0.5, 0.5], [0.0, 1.0]]).log(),
+    )
+    torch.testing.assert_close(total_variation(logits, others), torch.tensor([0.4, 1.0]))
