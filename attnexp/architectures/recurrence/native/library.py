@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -102,15 +103,14 @@ def load() -> Library:
     if not path.exists():
         with console.status("compiling the steps of recurrences"):
             _compile(compiler, path)
-    for anew in (True, False):
-        _require_own(path)
-        try:
-            return Library(path, f"cc {version}")
-        except (OSError, AttributeError) as error:
-            if not anew:
-                raise NoLibraryError(f"{path} cannot be loaded: {error}") from error
-            _compile(compiler, path)
-    raise AssertionError
+    _require_own(path)
+    with suppress(OSError, AttributeError):
+        return Library(path, f"cc {version}")
+    _compile(compiler, path)
+    try:
+        return Library(path, f"cc {version}")
+    except (OSError, AttributeError) as error:
+        raise NoLibraryError(f"{path} cannot be loaded: {error}") from error
 
 
 def _folder() -> Path:

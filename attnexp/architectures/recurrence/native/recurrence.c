@@ -121,7 +121,8 @@ static void add_product(
 }
 
 enum { GRU, LSTM };
-static const int GATES[] = {3, 4}, STATES[] = {1, 2};
+static const int GATES[] = {3, 4}, STATES[] = {1, 2}, KEPT[] = {4, 5};
+/* The blocks of a cell: of gates that h feeds, of a state, and of the numbers that a step keeps. */
 enum { BLOCKS = 4 };
 
 /* The gates of one row before the state comes in, as in `Cell.begin`: x is a row of projected inputs
@@ -205,7 +206,7 @@ static void pull(
 void scan(
     int cell, count length, count copies, count batch, count size, const float *x, const float *b,
     const float *W, float *kept, float *states) {
-    count wide = (cell == GRU ? 4 : 5) * size, state = STATES[cell] * size;
+    count wide = KEPT[cell] * size, state = STATES[cell] * size;
     count of_h = GATES[cell] * size, all_rows = copies * batch;
     for (count t = 0; t < length; t++) {
         float *k = kept + t * all_rows * wide, *last = states + t * all_rows * state;
@@ -225,7 +226,7 @@ void scan(
 void scan_gradient(
     int cell, count length, count copies, count batch, count size, const float *W,
     const float *kept, const float *states, float *own, float *gates) {
-    count wide = (cell == GRU ? 4 : 5) * size, state = STATES[cell] * size;
+    count wide = KEPT[cell] * size, state = STATES[cell] * size;
     count of_h = GATES[cell] * size, all_rows = copies * batch, four = BLOCKS * size;
     for (count t = length - 1; t >= 0; t--) {
         const float *k = kept + t * all_rows * wide, *last = states + t * all_rows * state;
@@ -281,7 +282,7 @@ void unrolled(
     const float *values, const unsigned char *seen, float *made, float *states, float *contexts,
     float *inner, float *weights) {
     count state = STATES[cell] * size, of_h = projected + GATES[cell] * size;
-    count wide = projected + (cell == GRU ? 4 : 5) * size, of_x = GATES[cell] * size;
+    count wide = projected + KEPT[cell] * size, of_x = GATES[cell] * size;
     count place = projected + (BLOCKS - GATES[cell]) * size;
     for (count t = 0; t < length; t++) {
         float *m = made + t * batch * wide, *last = states + t * batch * state;
@@ -315,7 +316,7 @@ void unrolled_gradient(
     const float *inner, const float *weights, float *scores, float *own, float *given, float *made,
     const float *u, float *of_keys, float *of_u, float *of_sum) {
     count state = STATES[cell] * size, of_h = projected + GATES[cell] * size;
-    count kept_wide = projected + (cell == GRU ? 4 : 5) * size, wide = projected + BLOCKS * size;
+    count kept_wide = projected + KEPT[cell] * size, wide = projected + BLOCKS * size;
     count place = projected + (BLOCKS - GATES[cell]) * size;
     for (count t = length - 1; t >= 0; t--) {
         float *o = own + t * batch * state, *m = made + t * batch * wide;
