@@ -98,6 +98,8 @@ class Captured:
                 return self._compared(batch, self._recorded[shapes][1])
         except RuntimeError as error:
             self._stay_eager(error)
+        # Not while the error is handled: its traceback keeps the tensors of the other stream.
+        if self._eager:
             return self._work(batch)
         inputs, replay = self._recorded[shapes]
         for name, tensor in tensors.items():

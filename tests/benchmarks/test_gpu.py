@@ -31,6 +31,7 @@ def test_different_mathematics_is_not_compared():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device")
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 def test_kernels_are_counted():
     x = torch.rand(1000, device="cuda")
     kernels, busy = gpu.kernels_of(lambda: x.exp().sum())
@@ -38,6 +39,7 @@ def test_kernels_are_counted():
     assert 0 < busy <= 1
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, none is pretended")
 @pytest.mark.filterwarnings("ignore:PyTorch was compiled without cuDNN")
 def test_the_benchmark_runs_on_a_gpu_that_is_pretended(monkeypatch, capsys):
     """Its code path, in two steps: it has no kernels to profile, and its times mean nothing."""
