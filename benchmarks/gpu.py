@@ -20,7 +20,7 @@ from contextlib import nullcontext
 from typing import cast
 
 import torch
-from step_time import HIDDEN, LENGTH, TEXTBOOK, VOCAB, Trainer, trainers
+from step_time import HIDDEN, LENGTH, TEXTBOOK, VOCAB, Textbook, TextbookTrainer, trainers
 from torch import Tensor
 from torch.autograd import DeviceType  # type: ignore[attr-defined]
 from torch.profiler import ProfilerActivity, profile
@@ -65,7 +65,7 @@ def rivals(device: torch.device) -> dict[str, dict[str, Step]]:
     models = trainers(BATCH)
     ours, textbook = models["PyTorch"], models[TEXTBOOK]
     batch = ours.batch.to(device)
-    rnn, by_the_book = cast(Architecture, ours.model).to(device), textbook.model.to(device)
+    rnn, by_the_book = ours.model.to(device), cast(Textbook, textbook.model).to(device)
     torch.manual_seed(0)
     vocabulary = ("<pad>", "<bos>", "<eos>", *map(str, range(VOCAB)))
     spec = Seq2SeqSpec(vocabulary, vocabulary, LENGTH + 1, LENGTH + 1, pad=0, bos=1, eos=2)
@@ -74,7 +74,7 @@ def rivals(device: torch.device) -> dict[str, dict[str, Step]]:
         "rnn, additive": {
             "kernel by kernel": eager(rnn, batch),
             "one CUDA graph": captured(rnn, batch),
-            "the textbook's loop": Trainer(by_the_book, batch).step,
+            "the textbook's loop": TextbookTrainer(by_the_book, batch).step,
         },
         "transformer, scaled_dot": {
             "kernel by kernel": eager(transformer, batch),

@@ -18,6 +18,7 @@ import sys
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import torch
 import torch.nn.functional as F
@@ -32,8 +33,10 @@ from attnexp.architectures.rnn import Rnn
 from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.core.console import out, plain_table, say
 from attnexp.scores.additive import Additive
+from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.device import prepare_processor
 from attnexp.training.optimizers import Adam
+from attnexp.training.updates import EagerStep, Gradient
 
 BATCHES, LENGTH, HIDDEN, VOCAB = (32, 64), 10, 64, 20
 AGREEMENT_STEPS, TOLERANCE = 20, 1e-4
@@ -134,24 +137,33 @@ class Timed:
 
 
 class Trainer(Timed):
-    """A model, its optimizer, and what one training step does."""
+    """Takes the step that a run of attnexp takes."""
 
-    def __init__(self, model: nn.Module, batch: Batch) -> None:
+    def __init__(self, model: Rnn, batch: Batch) -> None:
         self.model = model
         self.batch = batch
-        self.lengths = batch.mask[:, 0].sum(dim=-1)
-        adam = torch.optim.Adam if isinstance(model, Textbook) else Adam
-        self.optimizer = adam(model.parameters(), lr=1e-3, fused=True)
+        gradient = Gradient(model, SequenceToSequence(), None, nullcontext)
+        self._step = EagerStep(gradient, Adam(model.parameters(), lr=1e-3, fused=True))
+
+    def step(self) -> Tensor:
+        return self._step(self.batch, 1.0)
+
+
+class TextbookTrainer(Timed):
+    """Takes a step as a textbook does."""
+
+    def __init__(self, model: Textbook, batch: Batch) -> None:
+        self.model = model
+        self.batch = batch
+        self._lengths = batch.mask[:, 0].sum(dim=-1)
+        self._optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
     def step(self) -> Tensor:
         self.model.zero_grad()
-        if isinstance(self.model, Textbook):
-            logits = self.model(self.batch.keys, self.lengths, self.batch.queries)
-        else:
-            logits = self.model(self.batch).outputs
+        logits = self.model(self.batch.keys, self._lengths, self.batch.queries)
         loss = F.cross_entropy(logits.flatten(0, 1), self.batch.targets.flatten())
         loss.backward()
-        self.optimizer.step(loss.detach)
+        self._optimizer.step()
         return loss.detach()
 
 
@@ -167,7 +179,7 @@ class JaxTrainer(Timed):
         return self._model.step()
 
 
-def trainers(size: int) -> dict[str, Trainer]:
+def trainers(size: int) -> dict[str, Trainer | TextbookTrainer]:
     """Return ours by PyTorch and compiled, and the textbook's, with the same weights and batch.
 
     The random batch has so many sources to reverse. Without a compiler none is compiled.
@@ -187,7 +199,7 @@ def trainers(size: int) -> dict[str, Trainer]:
         target_mask=torch.ones(size, LENGTH + 1, dtype=torch.bool),
     )
     ours = Rnn(spec, Additive, embed_dim=HIDDEN, hidden_dim=HIDDEN, bidirectional=False)
-    models: dict[str, nn.Module] = {"PyTorch": ours}
+    models = {"PyTorch": ours}
     try:
         models["compiled"] = copy.deepcopy(ours)
         use(models["compiled"], load())
@@ -196,14 +208,15 @@ def trainers(size: int) -> dict[str, Trainer]:
         del models["compiled"]
     textbook = Textbook(len(vocabulary))
     textbook.copy_weights_of(ours)
-    return {name: Trainer(model, batch) for name, model in (models | {TEXTBOOK: textbook}).items()}
+    ways = {name: Trainer(model, batch) for name, model in models.items()}
+    return {**ways, TEXTBOOK: TextbookTrainer(textbook, batch)}
 
 
-def with_jax(models: dict[str, Trainer]) -> dict[str, Timed]:
+def with_jax(models: Mapping[str, Trainer | TextbookTrainer]) -> dict[str, Timed]:
     """Return the trainers, and one in JAX if it is installed."""
     ours = models["PyTorch"]
     try:
-        assert isinstance(ours.model, Rnn)
+        assert isinstance(ours, Trainer)
         return {**models, "JAX": JaxTrainer(ours.model, ours.batch)}
     except ImportError:
         return dict(models)

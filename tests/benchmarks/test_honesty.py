@@ -72,6 +72,7 @@ def test_seeds_that_fail_rarely_are_not_covered():
     assert honesty.false_equals(0.05, 20, TRIALS) < 0.3
 
 
+@pytest.mark.slow
 def test_runs_that_diverged_favour_their_row_if_they_are_left_out():
     left_out, counted = (
         honesty.false_verdicts_of_diverged(way, 20, TRIALS) for way in (False, True)

@@ -142,6 +142,7 @@ def test_cards_are_compared_without_their_runs(own, succeeds, refused):
     assert "b.json is of level full" in refused("card", "--compare", "a.json", "b.json")
 
 
+@pytest.mark.slow
 def test_a_trial_is_added_to_a_card_that_is_there(own, succeeds, refused, tmp_path):
     succeeds("card", *own(GOOD))
     Path("outputs/cards/mine-quick.json").rename("a.json")

@@ -147,6 +147,7 @@ def test_wrong_words(refused, words, sentence):
     assert sentence in refused("claims", *words)
 
 
+@pytest.mark.slow
 def test_a_decision_of_ones_own_lies_next_to_the_claim(write, claims):
     write(MINE.partition("decides:")[0] + "decides: {is: own.Always}\n", OWN)
     assert "18 runs say so" in claims("mine")
@@ -174,6 +175,7 @@ def test_a_claim_can_compute_instead_of_training(write, claims, stored, tmp_path
     assert verdict_in(claims()) == "not run"
 
 
+@pytest.mark.slow
 def test_runs_of_what_the_claim_was_before_do_not_count(write, claims):
     write(MINE)
     first = claims("mine").partition("\nmine\n")[2]

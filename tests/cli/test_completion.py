@@ -138,6 +138,7 @@ def test_the_first_word_is_a_verb_or_a_group(folder):
     assert not {"attend=", "law="} & set(found)
 
 
+@pytest.mark.slow
 def test_every_option_of_every_verb_is_completed_without_an_error(folder):
     options = [
         f"attnexp {verb} {name}{after}"

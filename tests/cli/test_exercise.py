@@ -452,7 +452,7 @@ def test_the_answer_of_a_solution_is_right_for_the_runs_of_its_commands(
     ("name", "stub", "solved"),
     [
         ("new_pooling", "        return 0 * self.width * squared", "my_scores.py"),
-        ("own_data", "        return 0 * x", "my_data.py"),
+        pytest.param("own_data", "        return 0 * x", "my_data.py", marks=pytest.mark.slow),
     ],
 )
 def test_the_code_of_a_solution_passes_the_tests_of_its_exercise(name, stub, solved, tmp_path):

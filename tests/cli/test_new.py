@@ -42,6 +42,7 @@ def outcome_of(folder, *words):
     return python("-m", "pytest", "-q", "-p", "no:cacheprovider", *words, folder)
 
 
+@pytest.mark.slow
 def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
     answer = outcome_of(written, "-k", "worked_case")
     assert f"{len(KINDS)} failed" in answer.stdout
@@ -57,6 +58,7 @@ def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
     assert answer.returncode == 0, answer.stdout
 
 
+@pytest.mark.slow
 def test_the_test_of_a_class_with_a_wrong_declaration_fails(succeeds, tmp_path):
     mean = "difference.square().mean(dim=-1)"
     wrong = {

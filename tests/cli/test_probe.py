@@ -28,6 +28,7 @@ def test_the_usual_interventions_of_a_run(succeeds, run):
     assert (run / "figures" / "interventions.png").exists()
 
 
+@pytest.mark.slow
 def test_the_same_interventions_give_the_same_numbers(succeeds, finished_runs, tmp_path):
     run = shutil.copytree(finished_runs["rnn"], tmp_path / "outputs" / "rnn")
     answer = succeeds("probe", str(run))

@@ -185,7 +185,7 @@ def test_a_summary_that_asks_for_nonsense_costs_its_own_verdict_alone(in_process
     assert "1 of 2 runs could not be verified" in answer.stderr
 
 
-@pytest.fixture(params=["default_int_handler", "SIG_IGN"])
+@pytest.fixture(params=["default_int_handler", pytest.param("SIG_IGN", marks=pytest.mark.slow)])
 def interrupts(request):
     """SIGINT as Python handles it, and ignored."""
     before = signal.signal(signal.SIGINT, getattr(signal, request.param))

@@ -328,6 +328,7 @@ PHONEMES = (
 )
 
 
+@pytest.mark.slow
 def test_dictionaries(place):
     read, path = 0, place / "my.dict"
     for _, rng in drawn("g2p"):

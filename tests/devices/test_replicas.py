@@ -35,6 +35,7 @@ def test_replicas_train_on_a_gpu_as_on_the_cpu():
         assert eager[number] == pytest.approx(losses, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_an_epoch_asks_no_more_of_many_replicas_than_of_few():
     """Beyond what each replica's validation and data ask."""
     counted = []

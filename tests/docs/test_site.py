@@ -181,6 +181,7 @@ return [...document.querySelectorAll("article *")].filter(box =>
 """
 
 
+@pytest.mark.slow
 @needs_browser
 def test_on_a_phone_pages_are_as_wide_as_the_window_and_the_keyboard_scrolls_their_parts(
     site, pages, browser

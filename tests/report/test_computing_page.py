@@ -211,7 +211,7 @@ def test_a_curve_names_its_axes_and_shows_the_truth(opened):
 
 
 @needs_browser
-@pytest.mark.parametrize("style", ["light", "dark"])
+@pytest.mark.parametrize("style", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_axe_finds_nothing_on_a_page_that_computes(opened, style):
     axe = pytest.importorskip("axe_core_python.selenium").Axe()
     scheme = {"name": "prefers-color-scheme", "value": style}

@@ -108,6 +108,7 @@ def test_the_time_left_is_said(seconds, text):
     assert report.progress_text([Progress(counts, [], [], [], seconds, [])]) == text
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_page_that_reloads_goes_on_with_its_presentation_and_sliders(
     going, finished_runs, monkeypatch, tmp_path

@@ -132,6 +132,7 @@ def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
     }
 
 
+@pytest.mark.slow
 def test_losses_that_are_all_infinite_have_no_chart_and_the_others_have(content, outputs):
     path = outputs / "surface" / "metrics.csv"
     head, *rows = path.read_text().splitlines()
@@ -146,6 +147,7 @@ def test_losses_that_are_all_infinite_have_no_chart_and_the_others_have(content,
     assert "Training loss" in shown["reverse"]
 
 
+@pytest.mark.slow
 def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, monkeypatch):
     def broken(comparison, runs):
         raise ZeroDivisionError("as in a bug")

@@ -89,7 +89,10 @@ def test_a_run_records_no_secret(in_process, succeeds, home, tracker, overrides)
     "more",
     [
         ["hydra/launcher=parallel", f"+hydra.job.env_set.MY_TOKEN={TYPED}", "model.number=1,2"],
-        ["hydra/sweeper=tuned", f'hydra.sweeper.tune=["model.password={TYPED},{TYPED}-too"]'],
+        pytest.param(
+            ["hydra/sweeper=tuned", f'hydra.sweeper.tune=["model.password={TYPED},{TYPED}-too"]'],
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["parallel", "tuned"],
 )

@@ -1,7 +1,7 @@
 """Runs, gathered for pictures and reports."""
 
 from attnexp.select.collect import collect
-from attnexp.select.configurations import comparisons
+from attnexp.select.configurations import comparisons, without_repeats
 
 
 def test_configurations_come_in_order_of_their_settings(write_run, tmp_path):
@@ -41,3 +41,17 @@ def test_epochs_without_a_value_in_one_run_are_left_out(regression_run):
     epochs, values = seeds_by_epoch(Configuration("", tuple(runs)), "accuracy")
     assert epochs.tolist() == [0, 2]
     assert values.tolist() == [[0.5, 0.75], [0.25, 0.625]]
+
+
+def test_a_finished_run_counts_before_a_newer_one_that_has_not_finished(frame):
+    old, new = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2))
+    kept, left_out = without_repeats(
+        frame(
+            ({"seed": 0}, {"started": old}),
+            ({"seed": 0}, {"started": new, "status": "interrupted"}),
+            ({"seed": 1}, {"started": new}),
+            ({"seed": 1}, {"started": old}),
+        )
+    )
+    assert kept.rows.tolist() == [0, 2]
+    assert left_out == 2

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 
+import pytest
 from sweeping import begun, marked, statuses, summaries, until
 
 
@@ -21,6 +22,7 @@ def test_two_sweeps_over_overlapping_jobs_run_each_job_once(start, home):
     assert (done, shared) == (9, 3)
 
 
+@pytest.mark.slow
 def test_a_sweep_takes_other_jobs_first_and_waits_for_the_rest(start, home):
     single = start("model.how=wait", "seed=0")
     until(lambda: begun(home))
@@ -34,6 +36,7 @@ def test_a_sweep_takes_other_jobs_first_and_waits_for_the_rest(start, home):
     assert re.search(r"done +1\nskipped +1\n", out)
 
 
+@pytest.mark.slow
 def test_a_single_run_waits_for_the_sweep_that_has_it(start, home):
     sweep = start("-m", "model.how=wait", "seed=0")
     until(lambda: begun(home))
@@ -47,6 +50,7 @@ def test_a_single_run_waits_for_the_sweep_that_has_it(start, home):
     assert len(begun(home)) == 1
 
 
+@pytest.mark.slow
 def test_a_job_is_taken_over_from_a_sweep_that_was_killed(start, home):
     first = start("-m", "model.how=wait", "seed=0,1")
     until(lambda: begun(home))

@@ -58,6 +58,7 @@ def test_an_experiment_ends_in_its_table(in_process, succeeds):
 PICTURED = ("-m", "experiment=first_look", "model=average,gaussian")
 
 
+@pytest.mark.slow
 def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(
     in_process, succeeds, tmp_path
 ):

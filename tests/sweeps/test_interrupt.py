@@ -5,6 +5,7 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
 from sweeping import begun, marked, statuses, summaries, until
 
 PLANNING = "attnexp: interrupted; what had finished is kept\n"
@@ -94,6 +95,7 @@ def test_a_killed_job_process_is_one_failed_job(start, home):
     assert "its process was killed by signal 9 (SIGKILL)" in out
 
 
+@pytest.mark.slow
 def test_a_job_that_will_not_stop_is_ended(start, home):
     """A job that ignores the interrupt is killed after a while, and counts as interrupted."""
     command = start("-m", "seed=0,1", "model.how=stubborn")

@@ -118,6 +118,7 @@ def test_a_killed_process_of_the_launcher_costs_no_job(start, home, launcher):
     until(lambda: marked(start.mark) == [], seconds=20)
 
 
+@pytest.mark.slow
 def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
     words = ("model.seconds=2", "data.num_train=600", "seed=range(0,4)")
@@ -129,6 +130,7 @@ def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkey
     assert sorted(by_process.values()) == ["4", "7"]
 
 
+@pytest.mark.slow
 def test_there_are_no_more_jobs_at_once_than_cores_for_their_threads(start, home):
     words = ("hydra/launcher=parallel", "threads=256")
     command = start("-m", *words, "seed=0,1,2", "model.seconds=0.3")

@@ -66,6 +66,7 @@ def machines(start, home, request) -> Machines:
     return Machines(start, home, request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machines", ["local"], indirect=True)
 def test_the_jobs_of_a_machine_that_died_are_taken_over(machines, home):
     jobs = ("-m", "model.how=wait", "seed=0,1")
@@ -82,6 +83,7 @@ def test_the_jobs_of_a_machine_that_died_are_taken_over(machines, home):
     assert not list(home.glob("outputs/*/.lease*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machines", ["none"], indirect=True)
 def test_a_machine_that_wakes_up_too_late_writes_nothing(machines, home):
     single = machines.run("a", "model.how=wait", "seed=0")

@@ -134,6 +134,7 @@ def terminal(home):
     return begin
 
 
+@pytest.mark.slow
 def test_on_a_terminal_there_is_a_bar_and_a_line_for_the_running_job(terminal):
     command = terminal("seed=0,1", "model.how=fine,raise", "model.seconds=2")
     command.expect(r"sweep .*0/4.*1 running")

@@ -41,7 +41,9 @@ def test_loss_by_hand():
     prediction = Prediction(torch.zeros(1, 3, 1), {})
     whole = tiny_batch([True, True, True])
     assert Regression().loss(prediction, whole) == pytest.approx((1 + 4 + 16) / 3)
-    assert Regression(reduction="sum").loss(prediction, tiny_batch([True, False, True])) == 17
+    padded = tiny_batch([True, False, True])
+    assert Regression().loss(prediction, padded) == pytest.approx((1 + 16) / 2)
+    assert Regression(reduction="sum").loss(prediction, padded) == 17
 
 
 def test_average_pooling_is_the_trivial_answer(data):

@@ -23,7 +23,7 @@ class AdditiveDerivative(Derivative):
     of such an entry alone is 1 to 34 digits.
     """
 
-    is_compiled = True
+    compiled_as = 0
 
     def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
         W_q, w_v = parameters
@@ -67,10 +67,10 @@ class AdditiveDerivative(Derivative):
         torch.mul(batched_product(gradient, slope).squeeze(-2), self.minus_u, out=of_query)
         self.of_scores.append(row)
 
-    def compiled(self) -> tuple[Tensor, ...]:
-        return self.decay, self.u, self.minus_sum
+    def compiled(self) -> tuple[Tensor | None, ...]:
+        return self.decay.contiguous(), self.u.contiguous(), self.minus_sum
 
-    def compiled_gradients(self) -> tuple[Tensor, ...]:
+    def compiled_gradients(self) -> tuple[Tensor | None, ...]:
         self.of_scores.append(torch.zeros_like(self.minus_sum))
         return self.u, self.of_keys, self.of_u, self.of_scores[0]
 

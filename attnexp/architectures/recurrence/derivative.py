@@ -50,14 +50,14 @@ class Derivative(ABC):
     ) -> None:
         """Write the gradient of the projected query, from that of its scores."""
 
-    is_compiled: ClassVar[bool] = False
-    """Whether the compiled steps have it: then the next two methods say with which tensors."""
+    compiled_as: ClassVar[int | None] = None
+    """Its number in the compiled steps, if they have it; the next methods have their tensors."""
 
-    def compiled(self) -> tuple[Tensor, ...]:
-        """Return the tensors that the compiled steps compare by."""
+    def compiled(self) -> tuple[Tensor | None, ...]:
+        """Return the contiguous tensors that the compiled steps compare by."""
         raise NotImplementedError
 
-    def compiled_gradients(self) -> tuple[Tensor, ...]:
+    def compiled_gradients(self) -> tuple[Tensor | None, ...]:
         """Return the tensors that the compiled steps read and add to in the backward pass."""
         raise NotImplementedError
 

@@ -66,12 +66,11 @@ class Unrolled(torch.autograd.Function):
             W = torch.cat([score.W, cell.turned(W_h)], dim=-2).mT
             if _takes(library, cell, score, x):
                 maps = x.new_empty(length, *leading, 1, keys.shape[-2])
-                sizes = (length, len(x), size, projected, *values.shape[-2:])
-                given = (each.contiguous() for each in (x, b_h, W, W_c, *score.compiled(), values))
+                sizes = (score.compiled_as, length, len(x), size, projected, *values.shape[-2:])
+                given = (each.contiguous() for each in (x, b_h, W, W_c, values))
                 seen = None if mask is None else mask.contiguous()
-                library.call(
-                    "unrolled", cell, sizes, *given, seen, made, states, contexts, inner, maps
-                )
+                written = (made, states, contexts, inner, maps)
+                library.call("unrolled", cell, sizes, *given, *score.compiled(), seen, *written)
                 return states, contexts.squeeze(-2), maps, inner, kept
             queries.zero_()
             cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
@@ -148,7 +147,10 @@ class UnrolledGradient(torch.autograd.Function):
         by_last, of_x = made[..., : projected + cell.gates * size], cell.of_x(gates, size)
         W, back, W_x = torch.cat([score.W, cell.turned(W_h)], dim=-2), values.mT, W_c.mT
         if _takes(library, cell, score, kept):
-            sizes = (len(kept), kept.shape[1], size, projected, *values.shape[-2:])
+            sizes = (
+                *(score.compiled_as, len(kept), kept.shape[1]),
+                *(size, projected, *values.shape[-2:]),
+            )
             given_to = (each.contiguous() for each in (W, W_x, values))
             read = (kept, states, inner, weights, kept.new_empty(keys.shape[-2]))
             written = (own, given, made, *score.compiled_gradients())
@@ -206,7 +208,12 @@ def _takes(
     x: Float[Tensor, "*copies batch _ _"],
 ) -> TypeGuard[Library]:
     """Return whether the compiled steps of a cell and a score can be called, for one copy."""
-    return library is not None and score.is_compiled and x.dim() == 3 and library.takes(cell, x)
+    return (
+        library is not None
+        and score.compiled_as is not None
+        and x.dim() == 3
+        and library.takes(cell, x)
+    )
 
 
 def softmax_of_finite(

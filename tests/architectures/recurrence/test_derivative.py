@@ -7,6 +7,7 @@ from attnexp.architectures.recurrence.derivative import derivative_of
 from attnexp.architectures.recurrence.unrolled import softmax_of_finite
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
+from attnexp.scores.cosine import Cosine
 from attnexp.scores.dot import Dot
 
 
@@ -46,4 +47,5 @@ def test_of_a_subclass_is_not_that_of_its_parent():
             return 2 * super().compare(queries, keys)
 
     assert derivative_of(Doubled(2, 2)) is None
-    assert derivative_of(Dot(2, 2)) is None
+    assert derivative_of(type("Mine", (Dot,), {})(2, 2)) is None
+    assert derivative_of(Cosine(2, 2)) is None

@@ -11,7 +11,12 @@ from attnexp.architectures.rnn import Rnn
 from attnexp.normalizers.sigmoid import Sigmoid
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
+from attnexp.scores.bilinear import Bilinear
+from attnexp.scores.cosine import Cosine
 from attnexp.scores.dot import Dot
+from attnexp.scores.scaled_dot import ScaledDot
+
+SCORES = (Additive, Dot, ScaledDot, Bilinear)
 
 
 @pytest.fixture(params=["gru", "lstm"])
@@ -37,8 +42,11 @@ def gradients(model):
     return {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
-def test_values_and_gradients_are_those_of_the_recorded_steps(make, batch, calls, monkeypatch):
-    model = make(Additive).double()
+@pytest.mark.parametrize("score", SCORES)
+def test_values_and_gradients_are_those_of_the_recorded_steps(
+    score, make, batch, calls, monkeypatch
+):
+    model = make(score).double()
     outputs = model(batch).outputs
     loss(model(batch)).backward()
     found = gradients(model)
@@ -53,7 +61,7 @@ def test_values_and_gradients_are_those_of_the_recorded_steps(make, batch, calls
 @pytest.mark.parametrize(
     "settings",
     [
-        {"score": Dot},
+        {"score": Cosine},
         {"score": Additive, "normalizer": Sigmoid},
         {"score": Additive, "normalizer": type("Mine", (Softmax,), {})},
         {"score": Additive, "heads": 2},
@@ -66,8 +74,11 @@ def test_what_has_no_derivative_written_out_is_recorded(settings, make, batch, c
     assert not calls
 
 
-def test_copies_under_vmap_have_the_losses_and_gradients_that_they_have_alone(make, batch, calls):
-    models = [make(Additive) for _ in range(2)]
+@pytest.mark.parametrize("score", SCORES)
+def test_copies_under_vmap_have_the_losses_and_gradients_that_they_have_alone(
+    score, make, batch, calls
+):
+    models = [make(score) for _ in range(2)]
     parameters, buffers = stack_module_state(models)
     together = torch.vmap(
         lambda *state: loss(functional_call(models[0], state, (batch,))), randomness="error"

@@ -256,9 +256,24 @@ static void softmax(count keys, const unsigned char *seen, float *scores) {
     for (count j = 0; j < keys; j++) scores[j] = sum != 0 ? scores[j] / sum : 0;
 }
 
+enum { ADDITIVE, DOT };
+
+/* The dot product of a query and each key; `inner` keeps the query. */
+static void compare_by_dot(
+    count keys, count projected, const float *key, const float *query, float *inner,
+    float *scores) {
+    memcpy(inner, query, 4 * projected);
+    for (count j = 0; j < keys; j++) {
+        vec sum = all(0);
+        for (count p = 0; p < projected; p += WIDTH)
+            sum += load(key + j * projected + p, projected - p) * load(query + p, projected - p);
+        scores[j] = total(sum);
+    }
+}
+
 /* The additive score of a query to each key, as in `AdditiveDerivative.compare`; the query becomes
    its exponential. */
-static void compare(
+static void compare_by_addition(
     count keys, count projected, const float *decay, float *query, const float *u,
     float minus_sum, float *inner, float *scores) {
     for (count p = 0; p < projected; p += WIDTH)
@@ -275,15 +290,18 @@ static void compare(
     }
 }
 
-/* W is size x (projected + gates) and W_c values x gates; see `Unrolled`. `seen` may be null. */
+/* W is size x (projected + gates) and W_c values x gates; see `Unrolled`. `key` is the exponential
+   of the negative keys for the additive score, and the keys for dot products, which have no u and
+   minus_sum. `seen` may be null. */
 void unrolled(
-    int cell, count length, count batch, count size, count projected, count keys, count wide_value,
-    const float *x, const float *b_h, const float *W, const float *W_c, const float *decay, const float *u, const float *minus_sum,
-    const float *values, const unsigned char *seen, float *made, float *states, float *contexts,
+    int cell, count score, count length, count batch, count size, count projected, count keys, count wide_value,
+    const float *x, const float *b_h, const float *W, const float *W_c,
+    const float *values, const float *key, const float *u, const float *minus_sum, const unsigned char *seen, float *made, float *states, float *contexts,
     float *inner, float *weights) {
     count state = STATES[cell] * size, of_h = projected + GATES[cell] * size;
     count wide = projected + KEPT[cell] * size, of_x = GATES[cell] * size;
     count place = projected + (BLOCKS - GATES[cell]) * size;
+    count wide_inner = score == DOT ? projected : keys * projected;
     for (count t = 0; t < length; t++) {
         float *m = made + t * batch * wide, *last = states + t * batch * state;
         float *context = contexts + t * batch * wide_value;
@@ -295,8 +313,10 @@ void unrolled(
         memset(context, 0, 4 * batch * wide_value);
         for (count b = 0; b < batch; b++) {
             float *w = weights + (t * batch + b) * keys;
-            compare(keys, projected, decay + b * keys * projected, m + b * wide, u, *minus_sum,
-                    inner + (t * batch + b) * keys * projected, w);
+            float *query = m + b * wide, *i = inner + (t * batch + b) * wide_inner;
+            const float *k = key + b * keys * projected;
+            if (score == DOT) compare_by_dot(keys, projected, k, query, i, w);
+            else compare_by_addition(keys, projected, k, query, u, *minus_sum, i, w);
             softmax(keys, seen ? seen + b * keys : 0, w);
             add_product(1, wide_value, keys, w, keys, values + b * keys * wide_value, wide_value,
                         context + b * wide_value, wide_value);
@@ -308,16 +328,34 @@ void unrolled(
     }
 }
 
+/* The gradients of a query and its keys from those of its scores. */
+static void pull_dot(
+    count keys, count projected, const float *key, const float *query, const float *of_scores,
+    float *of_keys, float *of_query) {
+    for (count p = 0; p < projected; p += WIDTH) {
+        count left = projected - p;
+        vec q = load(query + p, left), sum = all(0);
+        for (count j = 0; j < keys; j++) {
+            float *of_key = of_keys + j * projected + p;
+            store(of_key, load(of_key, left) + q * of_scores[j], left);
+            sum += load(key + j * projected + p, left) * of_scores[j];
+        }
+        store(of_query + p, sum, left);
+    }
+}
+
 /* W is (projected + gates) x size and W_x gates x values. `own` and `given` begin as the gradients
-   of states and contexts; of_keys, of_u and of_sum begin as 0, as in `AdditiveDerivative`. */
+   of states and contexts; of_keys, of_u and of_sum begin as 0, as in `AdditiveDerivative`.
+   For dot products u has the keys, and there are no of_u and of_sum. */
 void unrolled_gradient(
-    int cell, count length, count batch, count size, count projected, count keys, count wide_value,
+    int cell, count score, count length, count batch, count size, count projected, count keys, count wide_value,
     const float *W, const float *W_x, const float *values, const float *kept, const float *states,
     const float *inner, const float *weights, float *scores, float *own, float *given, float *made,
     const float *u, float *of_keys, float *of_u, float *of_sum) {
     count state = STATES[cell] * size, of_h = projected + GATES[cell] * size;
     count kept_wide = projected + KEPT[cell] * size, wide = projected + BLOCKS * size;
     count place = projected + (BLOCKS - GATES[cell]) * size;
+    count wide_inner = score == DOT ? projected : keys * projected;
     for (count t = length - 1; t >= 0; t--) {
         float *o = own + t * batch * state, *m = made + t * batch * wide;
         float *g = given + t * batch * wide_value;
@@ -328,7 +366,8 @@ void unrolled_gradient(
                     wide_value);
         for (count b = 0; b < batch; b++) {
             const float *w = weights + (t * batch + b) * keys;
-            const float *row = inner + (t * batch + b) * keys * projected;
+            const float *row = inner + (t * batch + b) * wide_inner;
+            float *of_key = of_keys + b * keys * projected;
             float mean = 0;
             for (count j = 0; j < keys; j++) {
                 vec sum = all(0);
@@ -340,13 +379,18 @@ void unrolled_gradient(
             }
             for (count j = 0; j < keys; j++) {
                 scores[j] = w[j] * (scores[j] - mean);
-                *of_sum += scores[j];
+                if (score == ADDITIVE) *of_sum += scores[j];
+            }
+            if (score == DOT) {
+                pull_dot(keys, projected, u + b * keys * projected, row, scores, of_key,
+                         m + b * wide);
+                continue;
             }
             for (count p = 0; p < projected; p += WIDTH) {
                 count left = projected - p;
                 vec of_query = all(0), summed = load(of_u + p, left);
                 for (count j = 0; j < keys; j++) {
-                    float *key = of_keys + (b * keys + j) * projected + p;
+                    float *key = of_key + j * projected + p;
                     vec v = load(row + j * projected + p, left), slope = (v - v * v) * scores[j];
                     store(key, load(key, left) + slope, left);
                     summed += v * scores[j];

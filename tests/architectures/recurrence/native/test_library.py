@@ -18,6 +18,9 @@ from attnexp.architectures.rnn import Rnn
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.data.sequences import sequence_batch
 from attnexp.scores.additive import Additive
+from attnexp.scores.bilinear import Bilinear
+from attnexp.scores.dot import Dot
+from attnexp.scores.scaled_dot import ScaledDot
 from attnexp.training.loop import Training
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
@@ -34,7 +37,15 @@ def empty_cache(tmp_path, monkeypatch):
     load.cache_clear()
 
 
-def pair(batch, length, hidden, projected, **more):
+SCORES = {
+    "additive": Additive,
+    "dot": Dot,
+    "scaled_dot": ScaledDot,
+    "bilinear": Bilinear,
+}
+
+
+def pair(batch, length, hidden, projected, score="additive", **more):
     """A model that PyTorch computes, the same one with compiled steps, and a padded batch."""
     torch.manual_seed(batch * length + hidden)
     lengths = torch.randint(1, length + 1, (batch, 1))
@@ -42,8 +53,8 @@ def pair(batch, length, hidden, projected, **more):
     source, target = torch.randint(3, len(SYMBOLS), (2, batch, length))
     data = sequence_batch(source.where(places < lengths, 0), target.where(places < lengths, 0))
     spec = Seq2SeqSpec(SYMBOLS, SYMBOLS, length + 1, length + 1, pad=0, bos=1, eos=2)
-    score = partial(Additive, hidden_dim=projected)
-    plain = Rnn(spec, score, embed_dim=4, hidden_dim=hidden, **more)
+    sizes = {"hidden_dim": projected} if score == "additive" else {}
+    plain = Rnn(spec, partial(SCORES[score], **sizes), embed_dim=4, hidden_dim=hidden, **more)
     compiled = copy.deepcopy(plain)
     use(compiled, load())
     return plain, compiled, data
@@ -56,15 +67,17 @@ def gradients(model, data):
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize(
+    ("score", "bidirectional"), [("additive", False), *((score, True) for score in SCORES)]
+)
 @pytest.mark.parametrize(
     ("batch", "length", "hidden", "projected"),
     [(1, 1, 3, 5), (1, 6, 8, 7), (5, 1, 16, 16), (7, 4, 33, 17), (13, 9, 64, 64), (4, 3, 1, 1)],
 )
 def test_values_and_gradients_are_those_of_pytorch(
-    cell, bidirectional, batch, length, hidden, projected
+    cell, score, bidirectional, batch, length, hidden, projected
 ):
-    settings = {"cell": cell, "bidirectional": bidirectional}
+    settings = {"cell": cell, "bidirectional": bidirectional, "score": score}
     plain, compiled, data = pair(batch, length, hidden, projected, **settings)
     expected, of_plain = gradients(plain.double(), data)
     outputs, found = gradients(compiled, data)
@@ -74,7 +87,8 @@ def test_values_and_gradients_are_those_of_pytorch(
         assert (found[name].double() - gradient).abs().max() <= bound, name
 
 
-def test_the_steps_are_called_and_repeat_their_bits(monkeypatch):
+@pytest.mark.parametrize("score", SCORES)
+def test_the_steps_are_called_and_repeat_their_bits(score, monkeypatch):
     calls = []
     call = native.Library.call
     monkeypatch.setattr(
@@ -82,7 +96,7 @@ def test_the_steps_are_called_and_repeat_their_bits(monkeypatch):
         "call",
         lambda own, name, *rest: calls.append(name) or call(own, name, *rest),
     )
-    _, compiled, data = pair(5, 6, 16, 8)
+    _, compiled, data = pair(5, 6, 16, 8, score)
     first = gradients(compiled, data)[1]
     assert calls == ["scan", "unrolled", "unrolled_gradient", "scan_gradient"]
     kept = {name: gradient.clone() for name, gradient in first.items()}
@@ -262,19 +276,21 @@ for cell, (length, batch, size, P, keys, V) in itertools.product(
         W = made(copies, gates * size, size)
         call("scan_gradient", cell, length, copies, batch, size, W, k, s, own, g)
     s, m = made(length + 1, batch, states * size), made(length, batch, P + kept * size)
-    c, inner, w = made(length, batch, V), made(length, batch, keys, P), made(length, batch, keys)
+    c, w = made(length, batch, V), made(length, batch, keys)
     seen = rng.integers(0, 2, (batch, keys)).astype(np.uint8)
-    u, values = made(1, P), made(batch, keys, V)
-    for mask in (None, seen):
-        call("unrolled", cell, length, batch, size, P, keys, V, made(batch, length, gates * size),
-             made(gates * size), made(size, P + gates * size),
-             made(V, gates * size), np.exp(made(batch, keys, P)), u, made(1), values, mask,
-             m, s, c, inner, w)
-    k = np.concatenate([m.ravel()[P:], made(P)])
-    call("unrolled_gradient", cell, length, batch, size, P, keys, V, made(P + gates * size, size),
-         made(gates * size, V), values, k, s, inner, w, made(keys), made(*s.shape),
-         made(*c.shape), made(length, batch, P + 4 * size), u, made(batch, keys, P), made(1, P),
-         made(1))
+    u, values, key = made(1, P), made(batch, keys, V), np.exp(made(batch, keys, P))
+    for score, (u, sums, inner) in enumerate([
+            (u, made(1), made(length, batch, keys, P)), (None, None, made(length, batch, P))]):
+        for mask in (None, seen):
+            call("unrolled", cell, score, length, batch, size, P, keys, V,
+                 made(batch, length, gates * size), made(gates * size),
+                 made(size, P + gates * size), made(V, gates * size), values, key, u, sums, mask,
+                 m, s, c, inner, w)
+        k = np.concatenate([m.ravel()[P:], made(P)])
+        call("unrolled_gradient", cell, score, length, batch, size, P, keys, V,
+             made(P + gates * size, size), made(gates * size, V), values, k, s, inner, w,
+             made(keys), made(*s.shape), made(*c.shape), made(length, batch, P + 4 * size),
+             key if u is None else u, made(batch, keys, P), None if u is None else made(1, P), sums)
 print("done")
 """
 

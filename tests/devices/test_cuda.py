@@ -73,7 +73,12 @@ def losses(step, data, steps=12):
 
 
 @pytest.mark.parametrize(
-    ("arch", "precision"), [*((arch, "fp32") for arch in ARCHITECTURES), ("transformer", "bf16")]
+    ("arch", "precision"),
+    [
+        *(("rnn", "fp32"), ("transformer", "fp32")),
+        *(pytest.param(arch, "fp32", marks=pytest.mark.slow) for arch in ("lstm", "decoder_only")),
+        pytest.param("transformer", "bf16", marks=pytest.mark.slow),
+    ],
 )
 def test_captured_steps_train_like_eager_ones(data, arch, precision):
     models = [model_of(data, ARCHITECTURES[arch]) for _ in range(2)]
@@ -138,7 +143,7 @@ def test_replays_draw_new_dropout_masks(data):
     assert len(set(drawn)) == len(drawn)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+@pytest.mark.parametrize("precision", ["fp32", pytest.param("fp64", marks=pytest.mark.slow)])
 def test_what_waits_stays_eager_and_trains_the_same(data, precision, capsys):
     """Sparsemax asks whether its iteration has ended."""
     from attnexp.normalizers.sparsemax import Sparsemax
