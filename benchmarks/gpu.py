@@ -65,7 +65,8 @@ def rivals(device: torch.device) -> dict[str, dict[str, Step]]:
     models = trainers(BATCH)
     ours, textbook = models["PyTorch"], models[TEXTBOOK]
     batch = ours.batch.to(device)
-    rnn, by_the_book = ours.model.to(device), cast(Textbook, textbook.model).to(device)
+    rnn = cast(Architecture, ours.model).to(device)
+    by_the_book = cast(Textbook, textbook.model).to(device)
     torch.manual_seed(0)
     vocabulary = ("<pad>", "<bos>", "<eos>", *map(str, range(VOCAB)))
     spec = Seq2SeqSpec(vocabulary, vocabulary, LENGTH + 1, LENGTH + 1, pad=0, bos=1, eos=2)

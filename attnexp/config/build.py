@@ -32,7 +32,7 @@ from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.base import TrainSettings
 from attnexp.training.device import choose_device, prepare_processor
 from attnexp.training.early_stopping import Target
-from attnexp.training.native_steps import use_native_steps
+from attnexp.training.native_steps import choose_native_steps
 from attnexp.training.optimizers import reads_rate_once, without_compiler
 from attnexp.training.precision import choose_precision
 from attnexp.training.prepared_run import PreparedRun, trainable
@@ -152,13 +152,8 @@ def assemble(job: Job) -> PreparedRun:
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
         untrained=Untrained(make_model, seed, device, precision.dtype),
-        native=use_native_steps(model, plain["native"]) if _takes_native_steps(plain) else None,
+        native=choose_native_steps(model, plain),
     )
-
-
-def _takes_native_steps(plain: Mapping[str, Any]) -> bool:
-    """Return whether the compiled steps have the arithmetic that a configuration asks for."""
-    return plain["precision"] == "fp32" and plain["threads"] == 1 and not plain["batched"]
 
 
 def _pairs(dataset: Dataset) -> int | None:

@@ -1,6 +1,7 @@
 """Whether the recurrences of a model call the compiled steps."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.recurrence.native.library import NoLibraryError, Recurrent, load, use
@@ -8,16 +9,16 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError
 
 
-def use_native_steps(model: Architecture, asked: bool | Literal["auto"]) -> str | None:
-    """Let the recurrences of a model call the compiled steps, and return their compiler.
+def choose_native_steps(model: Architecture, settings: Mapping[str, Any]) -> str | None:
+    """Let the recurrences of a model call the compiled steps, if the settings of a run allow it.
 
-    None if PyTorch computes the steps: if they are not `asked` for, for a model without recurrences
-    or on a GPU, and if there is no library, which is said.
-
-    Raises RequestError if there is no library and `asked` is true.
+    Returns their compiler, or None if PyTorch computes the steps. Raises RequestError for
+    `native=true` where the compiled steps cannot be called.
     """
-    recurrent = any(isinstance(module, Recurrent) for module in model.modules())
-    if not asked or not recurrent or next(model.parameters()).device.type != "cpu":
+    asked, lacking = settings["native"], _lacking(model, settings)
+    if asked is True and lacking:
+        raise RequestError(f"native=true needs {lacking}; native=auto takes PyTorch's steps then")
+    if not asked or lacking:
         return None
     try:
         library = load()
@@ -28,3 +29,17 @@ def use_native_steps(model: Architecture, asked: bool | Literal["auto"]) -> str 
         return None
     use(model, library)
     return library.name
+
+
+def _lacking(model: Architecture, settings: Mapping[str, Any]) -> str | None:
+    """Return what the compiled steps need and a run does not have."""
+    if not any(isinstance(module, Recurrent) for module in model.modules()):
+        return "a recurrent model, such as arch=rnn"
+    if settings["precision"] != "fp32":
+        return f"precision=fp32, got {settings['precision']}"
+    if settings["threads"] != 1:
+        return f"threads=1, got {settings['threads']}"
+    if settings["batched"]:
+        return "batched=false: replicas train by PyTorch"
+    device = next(model.parameters()).device
+    return None if device.type == "cpu" else f"device=cpu, got {device}"

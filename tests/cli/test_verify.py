@@ -75,6 +75,15 @@ def test_all_runs_of_a_folder_are_verified_and_others_named(succeeds, run, both)
     assert re.search(r"torch was 1\.0 and is \S+ \(1 of 2 runs\)", answer.stdout)
 
 
+def test_a_run_that_went_on_with_other_versions_is_named(succeeds, run):
+    attempt = {"updates": 3, "device": None, "versions": {"torch": "1.0"}}
+    change_summary(run, lambda s: s.update(attempts=[attempt]))
+    assert re.search(
+        r"it went on after 3 updates with torch \S+ in place of 1\.0",
+        succeeds("verify", str(run)).stdout,
+    )
+
+
 def test_a_run_that_has_not_finished_has_nothing_to_verify(refused, run):
     change_summary(run, lambda s: s.update(status="failed"))
     assert "nothing to verify" in refused("verify", str(run))

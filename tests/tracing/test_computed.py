@@ -126,7 +126,11 @@ def test_the_first_source_is_read_as_a_test_source(tmp_path, kind, level):
 
 def test_a_source_with_a_symbol_that_no_text_has_is_not_the_first(tmp_path):
     run = of_pairs(tmp_path, [f"a {'bcd'[i % 3]} w{i}" for i in range(40)], "data.min_count=2")
-    assert computed(run).first == ""
+    content, marks = computed(run), ("<pad>", "<bos>", "<eos>", "<unk>")
+    assert content.first == ""
+    offered = [content.source_vocab[i] for i in content.typed]
+    assert sorted(offered) == sorted(set(run.dataset.spec.source_vocab) - set(marks))
+    assert set(marks) <= set(content.source_vocab)
 
 
 class Backwards(Words):

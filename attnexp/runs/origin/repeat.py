@@ -8,6 +8,7 @@ import numpy as np
 
 from attnexp.runs import files
 from attnexp.runs.folder import Run
+from attnexp.runs.summary import Attempt
 
 Outcome = Literal["bit-identical", "within tolerance", "different"]
 
@@ -78,7 +79,7 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
 
 
 def surroundings(stored: Run, again: Run) -> list[str]:
-    """Return the differences between the machines and versions of two runs."""
+    """Return how machines and versions differ: between two runs, and within the stored one."""
     old, new = stored.summary, again.summary
     pairs = [
         ("results version", old.results_version, new.results_version),
@@ -88,10 +89,18 @@ def surroundings(stored: Run, again: Run) -> list[str]:
         ("attnexp's checkout", old.source, new.source),
         ("the checkout of the working directory", old.git, new.git),
     ]
+    last = Attempt(0, old.device, old.versions)
     return [
-        f"{name} was {own} and is {other or 'none'}"
-        for name, own, other in pairs
-        if own and own != other
+        *(
+            f"it went on after {attempt.updates} updates with {changed}"
+            for attempt in old.attempts
+            if (changed := attempt.differences(last))
+        ),
+        *(
+            f"{name} was {own} and is {other or 'none'}"
+            for name, own, other in pairs
+            if own and own != other
+        ),
     ]
 
 

@@ -23,7 +23,7 @@ from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
 from attnexp.training.loop import is_finite
-from attnexp.training.native_steps import use_native_steps
+from attnexp.training.native_steps import choose_native_steps
 from attnexp.training.prepared_run import PreparedRun, nothing_to_train
 from attnexp.training.record.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from attnexp.training.record.measures import (
@@ -102,7 +102,7 @@ class Recording:
             use(self.run.model, None)
             native = None
         elif native is None:
-            native = use_native_steps(self.run.model, "auto")
+            native = choose_native_steps(self.run.model, {**self.run.config, "native": "auto"})
         own = {name: text for name, text in self.summary.versions.items() if name != NATIVE}
         own |= {NATIVE: native} if native else {}
         self.summary = msgspec.structs.replace(self.summary, versions=own)

@@ -2,6 +2,7 @@
 
 import copy
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from attnexp.architectures.recurrence.native import library as native
 from attnexp.architectures.recurrence.native.library import NoLibraryError, load, use
 from attnexp.architectures.rnn import Rnn
 from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.errors import RequestError
 from attnexp.data.sequences import sequence_batch
 from attnexp.scores.additive import Additive
 from attnexp.scores.bilinear import Bilinear
@@ -225,6 +227,21 @@ def test_verify_repeats_the_path_of_a_run(succeeds, tmp_path):
         succeeds(*QUICK, f"seed={number}", f"native={native_words}")
     answer = succeeds("verify", "outputs", "--tolerance", "0")
     assert answer.stdout.count("identical") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "lacking"),
+    [
+        (["arch=transformer"], "a recurrent model, such as arch=rnn"),
+        (["precision=fp64"], "precision=fp32, got fp64"),
+        (["threads=2"], "threads=1, got 2"),
+        (["batched=true"], "batched=false: replicas train by PyTorch"),
+    ],
+)
+def test_what_the_compiled_steps_cannot_compute_is_refused_if_they_are_required(words, lacking):
+    with pytest.raises(RequestError, match=f"^native=true needs {re.escape(lacking)}; native=auto"):
+        prepared("data=copy", "arch=rnn", *words, "native=true")
+    assert prepared("data=copy", "arch=rnn", *words, "native=auto").native is None
 
 
 @pytest.mark.slow
