@@ -55,6 +55,9 @@ class Tuning(msgspec.Struct, frozen=True):
     choice, and `seeds` are the seeds of the runs that were tried. `tuning_run` says that the run
     is itself one of these, and not one of the runs that are compared. `by_split` says that the
     choice was made for each compared seed by itself, on the training rows of its own split.
+
+    Up to `beyond` further numbers were tried on each side while the best one was at an end, and the
+    two best at the seeds `finals` too. `at_end` are the settings whose best number remained at one.
     """
 
     values: dict[str, list[str]]
@@ -62,13 +65,18 @@ class Tuning(msgspec.Struct, frozen=True):
     seeds: list[int]
     tuning_run: bool
     by_split: bool = False
+    beyond: int = 0
+    finals: list[int] = []
+    at_end: list[str] = []
 
     def __str__(self) -> str:
         tried = " and ".join(f"{name} among {', '.join(v)}" for name, v in self.values.items())
         seeds = ", ".join(map(str, self.seeds))
         within = " within the training rows of each split" if self.by_split else ""
         at = f"at seed{'s' if len(self.seeds) > 1 else ''} {seeds}"
-        return f"{tried} by {self.metric}{within} {at}"
+        further = f" and up to {self.beyond} beyond each end" if self.beyond else ""
+        finals = f", the two best at {', '.join(map(str, self.finals))} too" if self.finals else ""
+        return f"{tried}{further} by {self.metric}{within} {at}{finals}"
 
 
 class Attempt(msgspec.Struct, frozen=True):

@@ -56,9 +56,11 @@ def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
         with Composer(context, config) as composer:
             if "tune" not in sweeper:
                 return list(make_plan(composer, composer.axes(given), rerun=False).jobs)
-            seeds = ",".join(map(str, sweeper.seeds))
-            jobs = TunedJobs(composer, given, sweeper.tune, seeds, sweeper.metric)
-            return list(jobs.compared(jobs.choose(jobs.tried())).jobs)
+            seeds, finals = (",".join(map(str, each)) for each in (sweeper.seeds, sweeper.finals))
+            jobs = TunedJobs(
+                composer, given, sweeper.tune, seeds, sweeper.metric, sweeper.beyond, finals
+            )
+            return list(jobs.compared_plan(jobs.choose(jobs.tried())).jobs)
     except ComposeErrors as error:
         raise line.request_error(error) from error
 

@@ -79,6 +79,7 @@ CHAIN_METRICS = (
         unit="nats",
         headline=True,
         validated=True,
+        selects=True,
     ),
 )
 

@@ -109,6 +109,7 @@ METRICS = (
         unit="share",
         headline=True,
         validated=True,
+        selects=True,
         milestone=0.9,
         companions={"chance": "baseline_token_accuracy"},
     ),

@@ -44,7 +44,8 @@ class TunedSweeper(AttnexpSweeper):
 
     `tune` holds the tuned settings, as `name=values`, `seeds` the seeds of the runs that are tried,
     which are not compared. The choice goes by `metric`, which is the task's metric for selection if
-    it is None.
+    it is None. Up to `beyond` further numbers are tried on each side while the best one is at an
+    end, and the two best at the seeds `finals` too.
     """
 
     def __init__(
@@ -52,6 +53,8 @@ class TunedSweeper(AttnexpSweeper):
         tune: Sequence[str],
         seeds: Sequence[int],
         metric: str | None = None,
+        beyond: int = 0,
+        finals: Sequence[int] = (),
         params: Mapping[str, Any] | None = None,
         max_batch_size: int | None = None,
         dry_run: bool = False,
@@ -60,12 +63,15 @@ class TunedSweeper(AttnexpSweeper):
         self.tune = tune
         self.seeds = seeds
         self.metric = metric
+        self.beyond = beyond
+        self.finals = finals
 
     def sweep(self, arguments: list[str]) -> None:
         from attnexp.sweeps.plan import Composer
         from attnexp.sweeps.tuned import TunedJobs, tuned_sweep
 
-        given, seeds = [*self.params, *arguments], ",".join(map(str, self.seeds))
+        given = [*self.params, *arguments]
+        seeds, finals = (",".join(map(str, each)) for each in (self.seeds, self.finals))
         with Composer(self.hydra_context, self.config) as composer:
-            jobs = TunedJobs(composer, given, self.tune, seeds, self.metric)
+            jobs = TunedJobs(composer, given, self.tune, seeds, self.metric, self.beyond, finals)
             tuned_sweep(jobs, self.max_batch_size, self.dry_run)

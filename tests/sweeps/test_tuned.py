@@ -1,19 +1,21 @@
 """Every configuration is tuned by the same budget on validation data, and then compared."""
 
+import math
 import os
 import re
 import shutil
 import signal
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from sweeping import summaries, until
 
+from attnexp.core.errors import RequestError
 from attnexp.sweeps import tuned as tuning
 from attnexp.sweeps.line import compared_jobs, jobs_of
-from attnexp.sweeps.overrides import Axis, Override
+from attnexp.sweeps.objective import NotMeasuredError
+from attnexp.sweeps.overrides import Override
 
 TUNED = ("-m", "hydra/sweeper=tuned", "figures=false", "train.max_epochs=3")
 WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
@@ -79,7 +81,9 @@ def test_a_run_says_how_its_settings_were_chosen(swept):
     record = {"values": {"model.width": ["0.1", "3", "50"]}, "metric": "loo_mse", "seeds": [1000]}
     for tuning_run in (True, False):
         for one in runs_of(swept, tuning_run):
-            assert one["tuning"] == record | {"tuning_run": tuning_run, "by_split": False}
+            ends = ["model.width"] if one["tuning"]["at_end"] else []
+            further = {"by_split": False, "beyond": 0, "finals": [], "at_end": ends}
+            assert one["tuning"] == record | {"tuning_run": tuning_run} | further
 
 
 def test_the_same_command_runs_nothing_again(there, swept):
@@ -114,10 +118,10 @@ def test_a_best_value_at_the_end_of_those_tried_is_remarked(there):
     ],
 )
 def test_a_best_number_at_an_end_may_have_a_better_one_beyond(values, losses, beyond):
-    axis = Axis("w", tuple(Override(f"w={value}", (value,)) for value in values), plain=True)
-    means: Any = {(each,): loss for each, loss in zip(axis.overrides, losses, strict=True)}
-    found = tuning.Tuned("loss", min(means, key=means.__getitem__), means)
-    assert tuning._at_end(axis, 0, found) == beyond
+    choices: list[tuning.Choice] = [(Override(f"w={value}", (value,)),) for value in values]
+    means: dict[tuning.Choice, float | None] = dict(zip(choices, losses, strict=True))
+    losses_of = dict(zip(choices, losses, strict=True))
+    assert tuning._at_end(0, min(losses_of, key=losses_of.__getitem__), means) == beyond
 
 
 def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, swept):
@@ -235,3 +239,117 @@ def test_a_tuned_range_and_a_tuned_file_are_read_as_those_of_a_sweep(tmp_path, m
     jobs = jobs_of(["hydra/sweeper=tuned", tune, "model=gaussian"])
     assert {job.settings["model"]["width"] for job in jobs} == {0.1, 0.2, 0.3, 0.4}
     assert {job.settings["output_dir"] for job in jobs} == {"表", "été 2"}
+
+
+@pytest.fixture
+def searched(tmp_path, monkeypatch):
+    """Tunes with runs that are not run: their losses are a function of rate and seed.
+
+    Returns the rates that were tried, by seed, and the rate of the compared jobs.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def search(value, tie=None, *words, metric="loss"):
+        def number(jobs, name):
+            own = value if name == metric else tie
+            found = [own(job.settings["optim"]["lr"], job.settings["seed"]) for job in jobs]
+            if None in found:
+                raise NotMeasuredError("it diverged")
+            return sum(found) / len(found)
+
+        monkeypatch.setattr(tuning, "_has_ended", lambda _: True)
+        monkeypatch.setattr(tuning, "mean_of", number)
+        monkeypatch.setattr(tuning, "selection_of", lambda _: "loss")
+        summary = SimpleNamespace(better={"loss": "lower", "accuracy": "higher"})
+        monkeypatch.setattr(tuning, "finished", lambda _: summary)
+        seen = {}
+        search_of = tuning.TunedJobs._search
+
+        def recorded(own, jobs):
+            found = search_of(own, jobs)
+            for at_choice in found.values():
+                for job in at_choice:
+                    seen.setdefault(job.settings["seed"], []).append(job.settings["optim"]["lr"])
+            return found
+
+        monkeypatch.setattr(tuning.TunedJobs, "_search", recorded)
+        line = [
+            *("hydra/sweeper=tuned", "model=additive", "seed=1"),
+            *("hydra.sweeper.tune=['optim.lr=0.002,0.005,0.0125']", *words),
+        ]
+        (job,) = compared_jobs(line)
+        return {seed: sorted(rates) for seed, rates in seen.items()}, job.settings["optim"]["lr"]
+
+    return search
+
+
+GIVEN = [0.002, 0.005, 0.0125]
+
+
+@pytest.mark.parametrize(
+    ("best", "rates", "taken"),
+    [
+        (0.005, GIVEN, 0.005),
+        (0.03, [*GIVEN, 0.0312, 0.0781], 0.0312),
+        (1.0, [*GIVEN, 0.0312, 0.0781], 0.0781),
+        (0.0008, [0.00032, 0.0008, *GIVEN], 0.0008),
+        (0.00001, [0.00032, 0.0008, *GIVEN], 0.00032),
+    ],
+)
+def test_the_next_number_is_tried_while_the_best_one_is_at_an_end(searched, best, rates, taken):
+    distance = lambda rate, _: abs(math.log(rate / best))  # noqa: E731
+    assert searched(distance, None, "hydra.sweeper.beyond=2") == ({1000: rates}, taken)
+
+
+def test_a_number_that_fails_ends_the_search_in_its_direction(searched):
+    fails = lambda rate, _: None if rate > 0.02 else -rate  # noqa: E731
+    assert searched(fails, None, "hydra.sweeper.beyond=2") == ({1000: [*GIVEN, 0.0312]}, 0.0125)
+
+
+def test_the_two_best_are_tried_at_further_seeds(searched):
+    """At seed 1000 the second best is the first: over three seeds it is not."""
+    losses = {0.002: (3, 9, 9), 0.005: (1, 5, 5), 0.0125: (2, 2, 2)}
+    found = searched(
+        lambda rate, seed: losses[rate][seed - 1000], None, "hydra.sweeper.finals=[1001,1002]"
+    )
+    assert found == ({1000: GIVEN, 1001: GIVEN[1:], 1002: GIVEN[1:]}, 0.0125)
+
+
+@pytest.mark.parametrize(("second", "taken"), [(0.985, 0.005), (0.995, 0.0125)])
+def test_the_loss_decides_between_values_within_a_percent(searched, second, taken):
+    accuracy = {0.002: 0.5, 0.005: 1.0, 0.0125: second}
+    loss = {0.002: 0.0, 0.005: 0.2, 0.0125: 0.1}
+    words = ("hydra.sweeper.metric=accuracy",)
+    found = searched(
+        lambda rate, _: accuracy[rate], lambda rate, _: loss[rate], *words, metric="accuracy"
+    )
+    assert found[1] == taken
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["hydra.sweeper.finals=[1000,1001]"], "have a seed twice"),
+        (["hydra.sweeper.finals=[1]"], "would both tune and be compared"),
+        (["hydra.sweeper.beyond=1", "optim.lr=0.1,0.2"], "needs 3 positive numbers of optim.lr"),
+        (["hydra.sweeper.beyond=1", "optim.lr=-1,0.1,0.2"], "needs 3 positive numbers of optim.lr"),
+    ],
+)
+def test_a_search_that_cannot_be_is_one_sentence(searched, words, sentence):
+    with pytest.raises(RequestError, match=sentence):
+        searched(lambda *_: 0.0, None, *words)
+
+
+@pytest.mark.slow
+def test_a_search_goes_on_where_it_was_and_repeats_nothing(succeeds, tmp_path):
+    """The default rate of the regression is 0.01 and more: a sweep from 0.001 goes up."""
+    tune = "hydra.sweeper.tune=['optim.lr=0.0001,0.0003,0.0009']"
+    words = (*TUNED, tune, "model=additive", "seed=0", "hydra.sweeper.beyond=2")
+    first = succeeds(*words, "hydra.sweeper.finals=[1001]")
+    assert "tuning goes on with 1 run" in first.stdout
+    (compared,) = runs_of(tmp_path, False)
+    assert compared["tuning"]["at_end"] == ["optim.lr"]
+    assert compared["config"]["optim"]["lr"] == 0.0081
+    assert len(runs_of(tmp_path, True)) == 5 + 2
+    again = succeeds(*words, "hydra.sweeper.finals=[1001]")
+    assert sum(map(int, re.findall(r"done +(\d+)", again.stdout))) == 0

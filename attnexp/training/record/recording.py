@@ -313,12 +313,20 @@ def opening_summary(run: PreparedRun) -> Summary:
         ],
         units={metric.name: metric.unit for metric in run.task.metrics if metric.unit}
         | learned_units(run.model, learned),
-        companions={m.name: dict(m.companions) for m in run.task.metrics if m.companions},
+        companions=_companions(run),
         overlap=run.dataset.overlap,
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         device=device_name(run.device),
         versions=run.opening.versions | ({NATIVE: run.native} if run.native else {}),
     )
+
+
+def _companions(run: PreparedRun) -> dict[str, dict[str, str]]:
+    """Return the metrics that are shown next to each; chance is the guess that the data define."""
+    found = {m.name: dict(m.companions) for m in run.task.metrics if m.companions}
+    for name in run.dataset.chance:
+        found[name] = {**found.get(name, {}), "chance": f"{name}_chance"}
+    return found
 
 
 def record_end(
