@@ -1,4 +1,4 @@
-"""Writes the tables of trials and shipped cards in the documents, and their count in README."""
+"""Writes the tables of trials and of shipped cards, their differences, and a count in README."""
 
 import re
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from attnexp.cards.card_file import Card, merged, read_card
-from attnexp.cards.judge import counts, verdicts
+from attnexp.cards.judge import TOLD_APART, counts, judged
 from attnexp.cards.page import leaderboard
 from attnexp.cards.trial import GROUP, LevelName, Trial, read_tasks
 from attnexp.config.documents import read_document
@@ -15,13 +15,17 @@ from attnexp.tables.formats import as_markdown
 from attnexp.tables.grid import Report
 
 DOCS = Path(__file__).resolve().parent
-PAGES = [DOCS / "card.md", DOCS / "card_numbers.md", DOCS.parent / "README.md"]
+PAGES = [DOCS / name for name in ("card.md", "card_numbers.md", "card_sayings.md", "../README.md")]
 HEAD = "| trial | asks | decided by | harder by | levels | source |\n|---|---|---|---|---|---|\n"
 TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
 CARDS = DOCS / "cards"
 SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
-SHIPPED_HEAD = "| card | made on | next to | verdicts |\n|---|---|---|---|\n"
+SHIPPED_HEAD = (
+    "| card | seeds | made on | next to | over the whole card | reasons to look |\n"
+    "|---|---|---|---|---|---|\n"
+)
 COUNT = re.compile(r"\[\d+ small tasks\]")
+SAYINGS = re.compile(r"<!-- the differences that hold -->\n\n(?:[#-].*\n+)*")
 COMPARED = re.compile(r"<!-- attnexp card --compare -->\n\n(?:\|.*\n)*")
 
 
@@ -30,6 +34,7 @@ def written(page: str) -> str:
     page = TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{HEAD}{''.join(rows())}", page)
     found = "".join(line for path in shipped() for line in verdict_rows(path.stem, read_card(path)))
     page = COUNT.sub(f"[{len(read_tasks('quick'))} small tasks]", page)
+    page = SAYINGS.sub(lambda _: f"<!-- the differences that hold -->\n\n{sayings()}", page)
     page = SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{found}", page)
     return COMPARED.sub(lambda _: f"<!-- attnexp card --compare -->\n\n{compared()}", page)
 
@@ -41,19 +46,34 @@ def shipped() -> list[Path]:
 
 def verdict_rows(name: str, card: Card) -> list[str]:
     """Return a row for each baseline of a card: how often the subject had each verdict."""
-    found = [verdict for trial in card.trials for verdict in verdicts(trial)]
+    found = [verdict for own in judged(card.trials) for verdict in own]
     lines = []
     for baseline in dict.fromkeys(verdict.baseline for verdict in found):
         own = [verdict for verdict in found if verdict.baseline == baseline]
-        told = ", ".join(f"{word} {number}" for word, number in counts(own))
+        told = ", ".join(f"{word} in {n}" for word, n in counts(each for each in own if each.holds))
+        look = sum(each.word in TOLD_APART and not each.holds for each in own)
         shown = f"[{card.subject}](cards/{name}.json)"
-        lines.append(f"| {shown} | {card.date} | {baseline} | {told} |\n")
+        cells = (shown, card.seeds, card.date, baseline, told, look or "")
+        lines.append(f"| {' | '.join(map(str, cells))} |\n")
     return lines
+
+
+def sayings() -> str:
+    """Return a list for each card: the differences that hold over the whole of it."""
+    parts = []
+    for path in shipped():
+        card = read_card(path)
+        held = [each for own in judged(card.trials) for each in own if each.holds]
+        lines = "".join(f"- {each.sentence}\n" for each in held)
+        parts.append(f"## {card.subject}, {card.seeds} seeds\n\n{lines or '- None.' + chr(10)}")
+    return "\n".join(parts)
 
 
 def compared() -> str:
     """Return the table of all cards that ship, without its title, caption and notes."""
     names = [path.name for path in shipped()]
+    if not names:
+        return ""
     (grid,) = leaderboard(merged([read_card(path) for path in shipped()], names)).grids
     bare = replace(grid, title="", caption="", legend="")
     return as_markdown(Report([bare]))

@@ -32,7 +32,8 @@ class Scorecard:
       is uniform, 0 is one key.
     - `peaked`: share of all queries with a weight above 0.99.
     - `support`: mean number of keys with a weight above 0, over all queries.
-    - `sink_mass`: mean of 1 - sum w over all queries, the weight that is on no key.
+    - `sink_mass`: mean of 1 - sum w over all queries, the weight that is on no key;
+      `gold_sink_mass`: the same over the queries that have a gold key.
     """
 
     alignment_accuracy: Float[Tensor, "layers heads"]
@@ -44,6 +45,7 @@ class Scorecard:
     peaked: Float[Tensor, "layers heads"]
     support: Float[Tensor, "layers heads"]
     sink_mass: Float[Tensor, "layers heads"]
+    gold_sink_mass: Float[Tensor, "layers heads"]
 
     def best(self) -> tuple[int, int]:
         """Return the layer and head with the highest alignment accuracy, the first of equal ones.
@@ -92,7 +94,7 @@ def scorecard(
     top = rows.amax(dim=-1)
     ahead = (rows == top.unsqueeze(-1)) & (rows > 0)
     links = ahead / ahead.sum(dim=-1, keepdim=True).clamp(min=1)
-    nats = entropy(rows)
+    nats, lost = entropy(rows), sink_mass(rows)
     keys = mask.sum(dim=-1).expand_as(target_mask)
     several = target_mask & (keys > 1)
     return Scorecard(
@@ -104,7 +106,8 @@ def scorecard(
         relative_entropy=(nats / keys.clamp(min=2).log())[..., several].mean(dim=-1),
         peaked=(top > PEAKED)[..., target_mask].to(rows.dtype).mean(dim=-1),
         support=support(rows)[..., target_mask].mean(dim=-1),
-        sink_mass=sink_mass(rows)[..., target_mask].mean(dim=-1),
+        sink_mass=lost[..., target_mask].mean(dim=-1),
+        gold_sink_mass=lost[..., has_gold].mean(dim=-1),
     )
 
 

@@ -21,7 +21,8 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `numbers` are values by number and seed; a number that was not measured is not there.
     - `diverged` are the seeds whose numbers became infinite, `lost` is the number of runs without
       a result, `why` the first reason.
-    - `tuned` are the values that were chosen on the validation set.
+    - `tuned` are the values that were chosen on the validation set, `at_end` the settings of which
+      the best value was the last one tried.
     - `seconds` is the sum of the times that its runs took, those of tuning not included. A replica
       has the time of its whole group.
     """
@@ -33,6 +34,7 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lost: int = 0
     why: str = ""
     tuned: dict[str, str] = {}
+    at_end: list[str] = []
     seconds: float = 0.0
 
     def values(self, number: str) -> list[float]:
@@ -46,6 +48,7 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `words` and `tune` are the settings of its runs, `harder` those that make it harder.
     - `metric` decides; it is `better` higher or lower, in `unit`, and `chance` is its value by
       guessing, if that is known. Each value is of `examples` examples.
+    - `counted` are columns with the least value at which a seed is counted.
     """
 
     name: str
@@ -59,6 +62,7 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     equal_within: float
     rows: list[RowResult]
     better: Literal["lower", "higher"] = "higher"
+    counted: dict[str, float] = {}
     unit: str = ""
     chance: float | None = None
     examples: int = EXAMPLES

@@ -1,15 +1,19 @@
 """Verdicts on the subject of a card: first by the seeds that learned, then by the means."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.core.console import number_text
 from attnexp.select.sample import Sample, standings, with_diverged
 from attnexp.stats.compare import Standing, fewest_seeds
 from attnexp.stats.exact import fisher
+from attnexp.stats.flips import step_down_p
 from attnexp.stats.intervals import LEVEL
+from attnexp.stats.paired import paired
 from attnexp.stats.scaled import mean
 from attnexp.tables.learning import Modes, modes_of
 
@@ -31,6 +35,12 @@ SIGNS = {
 TOLD_APART = ("better", "worse")
 """The words of a verdict that shows a difference."""
 
+HOLDS = "!"
+"""The sign behind that of a difference that is shown over the whole card."""
+
+NOTHING_TOLD = ("both solve it", "neither learns")
+"""The words of a trial at its ceiling or floor, if all of its verdicts have one of them."""
+
 
 @dataclass(frozen=True)
 class CardVerdict:
@@ -38,6 +48,9 @@ class CardVerdict:
 
     - `word` is one of SIGNS; it is `skip` if one of the two was not measured.
     - `because` gives the numbers.
+    - `difference` is that of the subject and the baseline, by seed, positive for a better
+      subject.
+    - `holds` says that it is shown over the whole card: see `judged`.
     - `size` is the difference over the range of the metric, which ends at the larger of the two
       values if it has no end, so at most 1: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as
       losses.
@@ -49,6 +62,13 @@ class CardVerdict:
     word: str
     because: str
     size: float = 0.0
+    difference: Mapping[object, float] = field(default_factory=dict)
+    holds: bool = False
+
+    @property
+    def sign(self) -> str:
+        """The sign of the verdict in a table."""
+        return SIGNS[self.word] + HOLDS * self.holds
 
     @property
     def sentence(self) -> str:
@@ -56,8 +76,40 @@ class CardVerdict:
         return f"{self.trial}: {self.subject} is {self.word} than {self.baseline} ({self.because})"
 
 
+def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
+    """Return the verdicts of each trial of a card.
+
+    A card has many verdicts, and of twenty trials without a difference one may show one. A verdict
+    `holds` over the whole card if the means are told apart in the same direction by sign flips
+    of all differences of the card together: seeds have the same sign in all trials, and each
+    difference is compared with the largest of all (Westfall and Young 1993). If the subject is a
+    baseline by another name, the chance is at most 5% that any verdict of the card holds.
+    """
+    found = [verdicts(trial) for trial in trials]
+    pairs = [each.difference for own in found for each in own if len(each.difference) > 1]
+    if not pairs:
+        return found
+    seeds = list(dict.fromkeys(seed for pair in pairs for seed in pair))
+    matrix = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
+    adjusted = iter(step_down_p(matrix).tolist())
+
+    def holds(verdict: CardVerdict) -> bool:
+        if len(verdict.difference) < 2:
+            return False
+        p, ahead = next(adjusted), mean(verdict.difference.values()) > 0
+        return p <= LEVEL and verdict.word == ("better" if ahead else "worse")
+
+    return [[replace(each, holds=holds(each)) for each in own] for own in found]
+
+
+def says_nothing(own: Sequence[CardVerdict]) -> bool:
+    """Return whether all rows of a trial are at its ceiling or at its floor."""
+    words = {verdict.word for verdict in own if verdict.word != "skip"}
+    return len(words) == 1 and words <= {*NOTHING_TOLD}
+
+
 def verdicts(trial: TrialResult) -> list[CardVerdict]:
-    """Return the verdict on the first row next to each of the others."""
+    """Return the verdict on the first row next to each of the others, in this trial alone."""
     subject, *others = trial.rows
     samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
     there = [i for i, sample in enumerate(samples) if sample.means]
@@ -85,23 +137,27 @@ def _verdict(
     means = [mean(sample.means) for sample in samples]
     metric = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
     size = _size(samples[0], means)
+    sign = 1.0 if trial.better == "higher" else -1.0
+    apart = paired(samples[0].values, samples[1].values)
+    apart = {seed: sign * number for seed, number in apart.items()}
     if one and other and (p := _fisher(one, other)) <= LEVEL:
         more = len(one.learned) * other.n > len(other.learned) * one.n
         because = f"{_learned(one)} and {_learned(other)} seeds learned, p = {p:.2g}"
-        return CardVerdict(*names, "better" if more else "worse", because, size)
-    if one and other and not one.learned and not other.learned:
-        return CardVerdict(*names, "neither learns", metric)
-    if seeds < fewest_seeds(LEVEL):
-        return CardVerdict(*names, "too few seeds", f"{metric}, {seeds} seeds")
-    if all(abs(mean - samples[0].best) <= trial.equal_within for mean in means):
-        return CardVerdict(*names, "both solve it", metric)
-    difference = standing.difference
-    assert difference is not None
+        return CardVerdict(*names, "better" if more else "worse", because, size, apart)
     # the standing is that of the baseline next to the subject
     word = {"worse": "better", "better": "worse", "equal": "equal"}.get(standing.word or "")
+    fails = one and other and not one.learned and not other.learned
+    if fails and word not in TOLD_APART:
+        return CardVerdict(*names, "neither learns", metric, 0.0, apart)
+    if seeds < fewest_seeds(LEVEL):
+        return CardVerdict(*names, "too few seeds", f"{metric}, {seeds} seeds", 0.0, apart)
+    if all(abs(mean - samples[0].best) <= trial.equal_within for mean in means):
+        return CardVerdict(*names, "both solve it", metric, 0.0, apart)
+    difference = standing.difference
+    assert difference is not None
     interval = f"[{number_text(-difference.high)}, {number_text(-difference.low)}]"
     because = f"{metric}, difference {number_text(-difference.mean)} {interval}, {seeds} seeds"
-    return CardVerdict(*names, word or "not told apart", because, size)
+    return CardVerdict(*names, word or "not told apart", because, size, apart)
 
 
 def ahead(trial: TrialResult) -> list[bool]:
@@ -129,13 +185,14 @@ def ahead(trial: TrialResult) -> list[bool]:
 
 
 def largest(found: Sequence[CardVerdict]) -> list[CardVerdict]:
-    """Return the largest differences that the verdicts have shown, the largest first."""
-    shown = [verdict for verdict in found if verdict.word in TOLD_APART]
+    """Return the largest differences that hold over the whole card, the largest first."""
+    shown = [verdict for verdict in found if verdict.holds]
     return sorted(shown, key=lambda verdict: -verdict.size)[:MOST_NAMED]
 
 
-def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[str, int]]:
+def counts(found: Iterable[CardVerdict]) -> Iterator[tuple[str, int]]:
     """Yield how often each word was given, in a fixed order; words that were not are left out."""
+    found = list(found)
     for word in SIGNS:
         if number := sum(verdict.word == word for verdict in found):
             yield word, number

@@ -12,12 +12,19 @@ from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.command_line import own_words
 from attnexp.sweeps.line import compared_jobs
 from attnexp.sweeps.plan import PlannedJob
+from attnexp.sweeps.tuned import FEW
 
 FOLDER = Path("outputs") / "cards"
 """The folder of the runs, which all cards share."""
 
 TUNED_AT = 1000
 """The seed at which settings are tuned. It is not compared."""
+
+FINALS = (1001, 1002)
+"""The seeds at which the two best settings are tried too."""
+
+BEYOND = 2
+"""The further values that are tried on each side while the best one is at an end."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,28 @@ class Effort:
 
     def sweep(self, task: SizedTrial, row: CardRow) -> list[str]:
         """Return the words of `attnexp -m` for a row in a trial, at all seeds."""
-        line = self.line([*task.words, *row.words, f"seed=range(1,{self.seeds + 1})"])
+        products = task.trial.of_products if row.of_products else []
+        words = [*task.words, *products, *row.words, f"seed=range(1,{self.seeds + 1})"]
+        line = self.line(words)
         line.append(f"hydra/launcher={task.trial.launcher}")
         if task.trial.tune:
             tuned = f"hydra.sweeper.tune={json.dumps(task.trial.tune)}"
+            finals = ",".join(map(str, FINALS))
             line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]
+            line.append(f"hydra.sweeper.finals=[{finals}]")
+            if any(map(_has_ends, task.trial.tune)):
+                line.append(f"hydra.sweeper.beyond={BEYOND}")
+            if task.trial.tune_by is not None:
+                line.append(f"hydra.sweeper.metric={task.trial.tune_by}")
         return line
+
+
+def _has_ends(tuned: str) -> bool:
+    """Return whether `NAME=VALUE,...` gives several positive numbers, and so has ends."""
+    values = tuned.partition("=")[2].split(",")
+    with suppress(ValueError):
+        return len(values) >= FEW and all(float(value) > 0 for value in values)
+    return False
 
 
 def compared(line: Sequence[str]) -> list[PlannedJob]:

@@ -1,6 +1,11 @@
-"""The nearest relative of a subject: the shipped choice whose weights differ least from its own."""
+"""Facts of a row that show when its score or normalizer is built, in a process of its own.
+
+Its nearest relative is the shipped choice whose weights differ least from its own, and its score
+may be made of products.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from attnexp.cards.rows import BASELINES, CardRow
 from attnexp.config.groups import choices
@@ -42,6 +47,26 @@ def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str]
     return None
 
 
+def with_products(row: CardRow, config_dir_words: Sequence[str]) -> CardRow:
+    """Return a row that knows whether its score is made of products; no, if it cannot be built."""
+    try:
+        found = in_own_process(SECONDS, makes_products, config_dir_words, row.words)
+    except Exception:  # code of one's own may raise anything: the trials say what
+        found = False
+    return replace(row, of_products=found)
+
+
+def makes_products(config_dir_words: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether the score of a row is made of products."""
+    from attnexp.config.build import make_score
+    from attnexp.config.compose import CommandLine
+
+    score = [word for word in words if word.startswith(("model=", "model."))]
+    job = CommandLine.read([*config_dir_words, *score]).compose()
+    assert job is not None
+    return make_score(job, DIM, DIM).of_products
+
+
 def nearest(
     config_dir_words: Sequence[str], words: Sequence[str], group: str, others: Sequence[str]
 ) -> str:
@@ -49,7 +74,8 @@ def nearest(
 
     Scores are of standard normal queries and keys, with the parameters of seed 0, and twice a
     standard normal number for normalizers. A choice with the same weights and as many parameters is
-    the same function by another name, and left out.
+    the same function by another name, and left out. For a row with learned parameters the others
+    are left out too, if there are any with them.
     """
     import torch
 
@@ -76,10 +102,11 @@ def nearest(
 
     own, number = made(words)
     kept = [word for word in words if not word.startswith((f"{group}=", f"{group}."))]
-    distances = {}
+    distances, learns = {}, {}
     for name in others:
         weights, count = made([*kept, f"{group}={name}"])
         distance = float((weights - own).abs().sum(dim=-1).mean()) / 2
         if distance > SAME or count != number:
-            distances[name] = distance
-    return min(distances, key=distances.__getitem__)
+            distances[name], learns[name] = distance, count > 0
+    alike = [name for name in distances if learns[name]] if number else []
+    return min(alike or distances, key=distances.__getitem__)

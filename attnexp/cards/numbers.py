@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import STEPS, Escapes, SizedTrial, Works
+from attnexp.cards.trial import STEPS, TOO_LARGE, TOO_SMALL, Escapes, SizedTrial, Works
 from attnexp.core.errors import RequestError, shortened
 from attnexp.runs.folder import Run
 from attnexp.select.frame import make_frame
@@ -32,6 +32,7 @@ def row_result(
         lost=jobs - counted,
         why=shortened(why),
         tuned=_tuned(runs),
+        at_end=_at_end(runs),
         seconds=sum(run.summary.seconds or 0.0 for run in runs),
     )
     return result, sample
@@ -53,6 +54,7 @@ def trial_result(task: SizedTrial, measured: Sequence[tuple[RowResult, Sample]])
         columns=list(
             {name: None for row in rows for name in row.numbers} if trial.cost else trial.columns
         ),
+        counted=trial.counted,
         equal_within=trial.equal_within,
         rows=rows,
         better="lower" if trial.cost else sample.better or "higher",
@@ -77,17 +79,30 @@ def _numbers(task: SizedTrial, runs: Sequence[Run]) -> tuple[dict[str, dict[int,
         numbers[STEPS] = dict(_steps_to_escape(runs, trial.escapes))
     if trial.works is not None and trial.metric in samples:
         numbers = {name: _largest(runs, name) for name in samples if name != trial.metric}
-        numbers[task.metric] = _working(runs, trial.metric, trial.works)
+        numbers |= _working(runs, task, trial.works)
         samples[trial.metric] = Sample(task.metric, {}, "", "higher")
     return numbers, samples.get(trial.metric, NOTHING)
 
 
-def _working(runs: Sequence[Run], metric: str, works: Works) -> dict[int, float]:
-    """Return the number of runs of each seed that work."""
-    found = dict.fromkeys((run.seed for run in runs), 0.0)
-    for run in runs:
-        value = number_of(run, metric)
-        found[run.seed] += value is not None and value >= works.at_least
+def _working(runs: Sequence[Run], task: SizedTrial, works: Works) -> dict[str, dict[int, float]]:
+    """Return how many values of a setting work at each seed, and how many are beyond on each side.
+
+    A seed at which none works has no side.
+    """
+    found: dict[str, dict[int, float]] = {task.metric: {}, TOO_SMALL: {}, TOO_LARGE: {}}
+    for seed in dict.fromkeys(run.seed for run in runs):
+        own = [run for run in runs if run.seed == seed]
+        numbers = [number_of(run, task.trial.metric) for run in own]
+        tried = [float(str(run.settings[works.setting])) for run in own]
+        working = [
+            value
+            for value, number in zip(tried, numbers, strict=True)
+            if number is not None and number >= works.at_least
+        ]
+        found[task.metric][seed] = float(len(working))
+        if working:
+            found[TOO_SMALL][seed] = float(sum(value < min(working) for value in tried))
+            found[TOO_LARGE][seed] = float(sum(value > max(working) for value in tried))
     return found
 
 
@@ -109,6 +124,11 @@ def _steps_to_escape(runs: Sequence[Run], escapes: Escapes) -> Iterator[tuple[in
         passed = epochs["step"][epochs[escapes.column] <= escapes.at_most]
         if len(passed):
             yield run.seed, float(passed[0])
+
+
+def _at_end(runs: Sequence[Run]) -> list[str]:
+    tuned = (run.summary.tuning for run in runs)
+    return next((list(way.at_end) for way in tuned if way is not None), [])
 
 
 def _tuned(runs: Sequence[Run]) -> dict[str, str]:

@@ -4,7 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
-from attnexp.cards.judge import SIGNS, TOLD_APART, ahead, counts, largest, learned_text, verdicts
+from attnexp.cards.judge import (
+    HOLDS,
+    SIGNS,
+    TOLD_APART,
+    CardVerdict,
+    ahead,
+    counts,
+    judged,
+    largest,
+    learned_text,
+    says_nothing,
+)
 from attnexp.core.console import number_text
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
 from attnexp.report.results import text_table
@@ -20,34 +31,53 @@ FEW_PLACES = 3
 
 MEANS = "Means over seeds; 5/6: five of six seeds learned."
 
-VERDICTS = "The sign says what the subject is next to a row: " + ", ".join(
-    f"{sign} {word}" for word, sign in SIGNS.items() if sign
+AT_END = "~"
+"""The mark of a row whose tuned value is the last one that was tried."""
+
+VERDICTS = (
+    "The sign says what the subject is next to a row: "
+    + ", ".join(f"{sign} {word}" for word, sign in SIGNS.items() if sign)
+    + f"; {HOLDS} over the whole card, the others are reasons to look. {AT_END} the tuned value is "
+    "the last one that was tried"
 )
 """The words of the signs."""
 
 REMARKS = (
-    "If a trial names settings that it tunes, these were tuned for each row by the same budget, on "
-    "validation data, at a seed that is not compared; the parameters are the best on validation "
+    "If a trial names settings that it tunes, these were tuned for each row by the same procedure, "
+    "on validation data, at seeds that are not compared; the parameters are the best on validation "
     "data.",
     "Seeds that learned are compared first, by Fisher's exact test, then means, by sign flips of "
     "the differences paired by seed. Each trial has its own 5%: of twenty trials without a "
-    "difference, one may show one.",
+    f"difference, one may show one. A difference with {HOLDS} is shown over the whole card, by the "
+    "same flips in all trials: if the subject is a baseline by another name, a card has one with a "
+    "chance of at most 5%.",
 )
 """The remarks on every card."""
 
 
 def summary_sentences(card: Card) -> list[str]:
-    """Return how often the subject was better, worse or neither, and the largest differences."""
-    found = [verdict for trial in card.trials for verdict in verdicts(trial)]
+    """Return the differences that hold over the whole card, then the trials without any."""
+    found = judged(card.trials)
+    every = [verdict for own in found for verdict in own]
     sentences = []
-    for baseline in dict.fromkeys(verdict.baseline for verdict in found):
-        own = [verdict for verdict in found if verdict.baseline == baseline]
-        told = ", ".join(f"{word} {number}" for word, number in counts(own))
-        trials = "1 trial" if len(own) == 1 else f"{len(own)} trials"
-        sentences.append(f"{card.subject} next to {baseline}, in {trials}: {told}")
-    named = largest(found)
+    for baseline in dict.fromkeys(verdict.baseline for verdict in every):
+        own = [verdict for verdict in every if verdict.baseline == baseline]
+        held = counts(each for each in own if each.holds)
+        told = ", ".join(f"{word} in {number}" for word, number in held)
+        look = sum(each.word in TOLD_APART and not each.holds for each in own)
+        sentences.append(
+            f"{card.subject} next to {baseline}, over {count_text(len(own), 'trial')}: "
+            f"{told or 'no difference shown'}"
+            + (f"; {count_text(look, 'reason')} to look" if look else "")
+        )
+    named = largest(every)
     if named:
         sentences.append("The largest differences: " + "; ".join(v.sentence for v in named))
+    nothing = [own[0].trial for own in found if own and says_nothing(own)]
+    if nothing:
+        sentences.append(
+            f"Nothing is told by {', '.join(nothing)}: all rows are at the floor or at the ceiling"
+        )
     return sentences
 
 
@@ -55,12 +85,14 @@ def overview(card: Card) -> Grid:
     """Return a table with a row per trial: the means, and the sign of each verdict."""
     labels = _labels(card.trials)
     rows = []
-    for trial in card.trials:
-        words = {verdict.baseline: verdict.word for verdict in verdicts(trial)}
+    for trial, own in zip(card.trials, judged(card.trials), strict=True):
+        by_row = {verdict.baseline: verdict for verdict in own}
         cells = {}
         for row in trial.rows:
-            word = words.get(row.label, "skip")  # the subject has no verdict
-            cells[row.label] = _mean(trial, row, SIGNS[word], strong=word in TOLD_APART)
+            verdict = by_row.get(row.label)  # the subject has none
+            sign = "" if verdict is None else verdict.sign
+            strong = verdict is not None and verdict.holds
+            cells[row.label] = _mean(trial, row, sign, strong)
         rows.append(_cells(trial, cells, labels))
     heads = [Head("trial"), Head("metric", spare=1), *(Head(label, right=True) for label in labels)]
     return Grid(heads, [*map(Line, rows)], card.subject, f"{MEANS} {VERDICTS}.")
@@ -75,7 +107,7 @@ def _mean(trial: TrialResult, row: RowResult, sign: str, strong: bool) -> GridCe
     if not row.values(trial.metric):
         return GridCell(SKIP)
     learned = learned_text(trial, row).replace(" of ", "/")
-    parts = (number_text(mean(row.values(trial.metric))), learned, sign)
+    parts = (number_text(mean(row.values(trial.metric))), learned, AT_END * bool(row.at_end) + sign)
     return GridCell(" ".join(filter(None, parts)), strong)
 
 
@@ -122,7 +154,10 @@ def card_content(card: Card) -> Page:
     return Page(
         f"{card.subject}, a card",
         verdicts=summary_sentences(card),
-        results=[Result("Overview", _made(card), None, table), *map(_result, card.trials)],
+        results=[
+            Result("Overview", _made(card), None, table),
+            *map(_result, card.trials, judged(card.trials)),
+        ],
         data=[
             DataSection(trial.name, place, list(_charts(trial)))
             for place, trial in enumerate(card.trials, 1)
@@ -140,24 +175,36 @@ def _made(card: Card) -> str:
     )
 
 
-def _result(trial: TrialResult) -> Result:
+def _result(trial: TrialResult, own: Sequence[CardVerdict]) -> Result:
     numbers = list(dict.fromkeys([trial.metric, *trial.columns]))
     heads = [Head("row"), *(Head(name, right=True) for name in numbers)]
     heads += map(Head, ("learned", "tuned", "without result"))
     rows = []
     for row in trial.rows:
-        found = map(row.values, numbers)
-        texts = [number_text(mean(values)) if values else SKIP for values in found]
-        tuned = ", ".join(f"{name}={value}" for name, value in row.tuned.items())
+        texts = [_number(trial, row, name) for name in numbers]
+        tuned = ", ".join(
+            f"{name}={value}{' (the last one tried)' * (name in row.at_end)}"
+            for name, value in row.tuned.items()
+        )
         lost = f"{row.lost}: {row.why}" if row.lost else ""
         texts = [row.label, *texts, learned_text(trial, row), tuned, lost]
         rows.append([GridCell(text) for text in texts])
-    told = "; ".join(f"next to {v.baseline}: {v.word} ({v.because})" for v in verdicts(trial))
+    told = "; ".join(f"next to {v.baseline}: {v.word}{HOLDS * v.holds} ({v.because})" for v in own)
     harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
     words = f" Settings: {' '.join(trial.words)}." if trial.words else ""
     caption = f"{told}. Source: {trial.source}.{harder}{words}"
     table = text_table(Grid(heads, [*map(Line, rows)], trial.asks, caption))
     return Result(trial.name, "", _dots(trial), table)
+
+
+def _number(trial: TrialResult, row: RowResult, name: str) -> str:
+    """Return the mean of a number, with the seeds at which it is as large as is counted."""
+    values = row.values(name)
+    if not values:
+        return SKIP
+    least = trial.counted.get(name)
+    seeds = "" if least is None else f" ({sum(v >= least for v in values)}/{len(values)})"
+    return number_text(mean(values)) + seeds
 
 
 def _dots(trial: TrialResult) -> Dots | None:

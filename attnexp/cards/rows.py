@@ -17,10 +17,15 @@ SIZED = ("data", "task", "train", "optim", "schedule", "experiment", "seed", "ou
 
 @dataclass(frozen=True)
 class CardRow:
-    """A row: its settings without the usual choices, which are its name, and all of them."""
+    """A row: its settings without the usual choices, which are its name, and all of them.
+
+    `of_products` says that its score is made of products, by which points on a line cannot be told
+    apart.
+    """
 
     label: str
     words: tuple[str, ...]
+    of_products: bool = False
 
 
 def row_of(words: Sequence[str]) -> CardRow:

@@ -26,6 +26,9 @@ MINUTES: dict[LevelName, float] = {"quick": 5, "default": 15, "full": 120}
 STEPS = "steps to escape"
 """The name of the number that `Escapes` gives."""
 
+TOO_SMALL, TOO_LARGE = "too_small", "too_large"
+"""The names of the numbers that `Works` gives of the values that do not work."""
+
 
 class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings by which a level changes a trial, and the lengths at which it measures costs."""
@@ -53,13 +56,17 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     - `source` is the publication of the task, `harder` names the settings that make it harder.
     - `words` are settings of `attnexp -m`, to which a level and a row add theirs; `tune` are the
-      settings that are tuned for each row, at one seed that is not compared.
+      settings that are tuned for each row, at seeds that are not compared, by the number `tune_by`
+      or by that of the task.
     - `metric` decides, `columns` are shown, `probe` are interventions that are made on each run.
       Both are numbers by one word, as `attnexp results --metric` takes them.
     - Differences up to `equal_within` count as equal.
     - `launcher` runs the jobs: one by one on all cores, or as replicas, which is faster for some.
+    - `of_products` are settings that rows get whose score is made of products.
+    - `counted` are columns with the least value at which a seed is counted.
     - With `works` the number that decides is how many values of a setting work, and the others are
-      the largest of a seed.
+      the largest of a seed. The columns `too_small` and `too_large` count the values below and
+      above all that work.
     - With `escapes` the steps to escape are shown, of the seeds that did.
     - With `cost` nothing is trained: the number is the time of forward and backward at a length.
     - `quick`, `default` and `full` are the levels that have the trial.
@@ -71,7 +78,10 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: list[str] = []
     harder: list[str] = []
     tune: list[str] = []
+    tune_by: str | None = None
+    of_products: list[str] = []
     columns: list[str] = []
+    counted: dict[str, float] = {}
     probe: list[str] = []
     launcher: Literal["parallel", "batched"] = "parallel"
     works: Works | None = None

@@ -55,6 +55,7 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
     from attnexp.cards.card_file import extended, read_card, require_same, write_card
     from attnexp.cards.carry_out import make_card
     from attnexp.cards.lines import FOLDER, Effort
+    from attnexp.cards.nearest import with_products
     from attnexp.cards.rows import rows_of
     from attnexp.cards.trial import MINUTES, SEEDS, LevelName, read_tasks
 
@@ -76,6 +77,9 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
         search_user_modules(arguments.config_dir)
     tasks = read_tasks(level, arguments.trials, arguments.config_dir)
     rows = rows_of(arguments.words, _baselines(arguments, there))
+    if any(task.trial.of_products for task in tasks):
+        own = own_words(arguments.config_dir)
+        rows = [with_products(row, own) for row in rows]
     for row in rows:
         console.say(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")
     seeds = arguments.seeds or SEEDS[level]

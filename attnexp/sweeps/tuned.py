@@ -155,8 +155,8 @@ class TunedJobs:
     `tune` are the tuned settings as `name=values`, `seeds` those of the tuning runs. If `metric`
     is None, it is the task's metric for selection, which does not use the test set; else the task's
     decides among choices within `TIE` of the best. Up to `beyond` numbers are tried on each side
-    of those given while the best one is at an end, in the ratio of the last two there. The
-    `FINALISTS` are tried at the seeds `finals` too.
+    of `FEW` positive ones or more while the best one is at an end, in the ratio of the last two
+    there. The `FINALISTS` are tried at the seeds `finals` too.
 
     Raises RequestError if there is nothing to tune, if a seed would both tune and be compared, or
     twice, and for `beyond` without positive numbers.
@@ -200,7 +200,13 @@ class TunedJobs:
                 "'hydra.sweeper.tune=[\"optim.lr=0.001,0.01\"]', or choose hydra/sweeper=attnexp"
             )
         starts = {name: overrides[name] for name in self.names}
-        overrides |= {name: (*own, *_further(name, own, beyond)) for name, own in starts.items()}
+        further = {name: _further(name, own, beyond) for name, own in starts.items()}
+        if beyond and not any(further.values()):
+            raise RequestError(
+                f"hydra.sweeper.beyond={beyond} needs {FEW} positive numbers or more of a tuned "
+                f"setting, got {' '.join(tune)}"
+            )
+        overrides |= {name: (*own, *further[name]) for name, own in starts.items()}
         every = (*self.compared_seeds, *self.tuning_seeds, *self.final_seeds)
         # Where data_seed is not given, tuning runs may take that of a compared seed.
         splits = (OWN_DATA, *(_data_of(seed) for seed in self.compared_seeds))
@@ -215,7 +221,7 @@ class TunedJobs:
     def tried(self) -> dict[Case, Tried]:
         """Return the jobs that tune, by configuration, and by seed if seeds split a file.
 
-        These are the jobs that are needed by what has ended so far.
+        Which jobs are needed depends on the results of those that have ended.
         """
         found: dict[Case, Tried] = {}
         for each in self.configurations:
@@ -228,7 +234,7 @@ class TunedJobs:
         return found
 
     def _search(self, jobs: Callable[[Choice, Sequence[Override]], Iterable[PlannedJob]]) -> Tried:
-        """Return the jobs that tune a configuration, by what has ended of them."""
+        """Return the jobs that tune a configuration, by the results of those that have ended."""
         tried = {choice: list(jobs(choice, self.tuning_seeds)) for choice in self._choices}
         if not self._beyond and not self.final_seeds:
             return tried
@@ -437,16 +443,11 @@ def _number(override: Override) -> float:
 def _further(name: str, given: Sequence[Override], beyond: int) -> list[Override]:
     """Return the numbers beyond those given, on each side in the ratio of the last two there.
 
-    Raises RequestError unless `beyond` is 0 or several different positive numbers are given.
+    None unless `FEW` positive numbers or more are given.
     """
     order = sorted({_number(each) for each in given})
-    if not beyond:
-        return []
     if len(order) < FEW or not all(number > 0 for number in order):
-        raise RequestError(
-            f"hydra.sweeper.beyond={beyond} needs {FEW} positive numbers of {name} or more, got "
-            f"{', '.join(map(_value, given))}"
-        )
+        return []
     ends = ((order[0], order[0] / order[1]), (order[-1], order[-1] / order[-2]))
     found = [float(f"{end * ratio**k:.3g}") for end, ratio in ends for k in range(1, beyond + 1)]
     return [Override(f"{name}={number:g}", (number,)) for number in found]

@@ -173,6 +173,11 @@ METRICS = (
     _alignment_metric(
         "sink_mass", "1 - the sum of the weights of a row, mean over queries", unit="weight"
     ),
+    _alignment_metric(
+        "gold_sink_mass",
+        "1 - the sum of the weights of a row, mean over queries with a gold key",
+        unit="weight",
+    ),
 )
 """The metrics. Those of the alignment are of one head, the best one on the validation set; the
 summary has each head's too."""

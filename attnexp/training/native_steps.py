@@ -13,7 +13,7 @@ def choose_native_steps(model: Architecture, settings: Mapping[str, Any]) -> str
     """Let the recurrences of a model call the compiled steps, if the settings of a run allow it.
 
     Returns their compiler, or None if PyTorch computes the steps. Raises RequestError for
-    `native=true` where the compiled steps cannot be called.
+    `native=true` if the compiled steps cannot be called.
     """
     asked, lacking = settings["native"], _lacking(model, settings)
     if asked is True and lacking:
@@ -32,7 +32,7 @@ def choose_native_steps(model: Architecture, settings: Mapping[str, Any]) -> str
 
 
 def _lacking(model: Architecture, settings: Mapping[str, Any]) -> str | None:
-    """Return what the compiled steps need and a run does not have."""
+    """Return the first need of the compiled steps that a run does not meet."""
     if not any(isinstance(module, Recurrent) for module in model.modules()):
         return "a recurrent model, such as arch=rnn"
     if settings["precision"] != "fp32":

@@ -28,6 +28,7 @@ def card_by_loops(rows, gold, keys):
         "peaked": sum(max(row) > 0.99 for row in rows) / len(rows),
         "support": sum(sum(w > 0 for w in row) for row in rows) / len(rows),
         "sink_mass": sum(1 - sum(row) for row in rows) / len(rows),
+        "gold_sink_mass": sum(1 - sum(row) for row, _ in aligned) / len(aligned),
     }
 
 

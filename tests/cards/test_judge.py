@@ -1,11 +1,16 @@
 """Verdicts of a card, on cases that are worked out by hand."""
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 from cards.example import row, trial
 
-from attnexp.cards.judge import ahead, counts, largest, verdicts
+from attnexp.cards.judge import ahead, counts, judged, largest, says_nothing, verdicts
+
+CARDS = 200
+WITHOUT: dict[str, Any] = {"chance": None, "unit": ""}
 
 HIGH = (0.99, 1.0, 0.98, 0.99, 1.0, 0.99)
 LOW = (0.01, 0.0, 0.02, 0.01, 0.0, 0.0)
@@ -89,16 +94,68 @@ def test_the_size_is_the_share_of_all_that_could_be(unit, ours, theirs, size):
 
 
 def test_the_largest_differences_come_first_and_are_at_most_three():
-    found = [
-        verdict
-        for other in (MIDDLE, LOW, HIGH, ABOVE)
-        for verdict in verdicts(trial(row("mine", *ABOVE), row("other", *other)))
-    ]
+    rows = (row(f"other {i}", *other) for i, other in enumerate((MIDDLE, LOW, HIGH, ABOVE)))
+    (found,) = judged([trial(row("mine", *ABOVE), *rows)])
     named = largest(found)
     assert [verdict.word for verdict in named] == ["better", "worse", "better"]
     assert named[0].size == pytest.approx(0.6017, abs=1e-3)
-    assert named[0].sentence.startswith("reverse: mine is better than other (exact_match")
+    assert named[0].sentence.startswith("reverse: mine is better than other 1 (exact_match")
     assert dict(counts(found))["better"] == 2
+
+
+def other_signs(*values):
+    """The same numbers, half of them with the other sign."""
+    return tuple(value * (-1) ** i for i, value in enumerate(values))
+
+
+def test_a_difference_holds_over_a_card_if_no_other_flip_of_it_gives_one_as_large():
+    """Worked out by hand: z of six differences d is |sum d| / norm d, at most the root of 6."""
+    one = trial(row("mine", *ABOVE), row("other", *MIDDLE), chance=None, unit="")
+    alone = judged([one])[0][0]
+    assert (alone.word, alone.holds, alone.sign) == ("better", True, "+!")
+    # the differences of `one` are .1, .09, .11, .12, .11, .09: their z is 2.436
+    nothing = (0.0,) * 6
+    even = trial(row("mine", *other_signs(*(0.1,) * 6)), row("other", *nothing), **WITHOUT)
+    assert math.sqrt(6) > 2.436, "alternate signs reach it, when they are flipped"
+    apart = judged([one, even])
+    assert [own[0].holds for own in apart] == [False, False]
+    assert apart[0][0].sign == "+"
+    # of differences that sizes alone keep apart, no flip reaches 2.436
+    uneven = trial(row("mine", 0.9, -0.1, 0.2, -0.3, 0.1, 0.0), row("other", *nothing), **WITHOUT)
+    assert [own[0].holds for own in judged([one, uneven])] == [True, False]
+
+
+def test_a_card_of_a_baseline_by_another_name_has_one_that_holds_on_one_in_twenty():
+    """Twenty trials of two baselines, in which nothing differs: some verdict on most cards."""
+    generator = np.random.default_rng(0)
+    any_word, any_holds = 0, 0
+    for _ in range(CARDS):
+        trials = []
+        for _ in range(20):
+            numbers = generator.normal(size=(3, 6)).tolist()
+            rows = [row(name, *own) for name, own in zip("abc", numbers, strict=True)]
+            trials.append(trial(*rows, **WITHOUT))
+        found = [verdict for own in judged(trials) for verdict in own]
+        any_word += any(verdict.word in ("better", "worse") for verdict in found)
+        any_holds += any(verdict.holds for verdict in found)
+    assert any_word > CARDS / 4
+    assert any_holds <= 0.05 * CARDS + 2 * math.sqrt(0.05 * 0.95 * CARDS)
+
+
+@pytest.mark.parametrize(
+    ("others", "nothing"),
+    [([HIGH, HIGH], True), ([HIGH, MIDDLE], False), ([HIGH, ()], True), ([()], False)],
+)
+def test_a_trial_whose_rows_are_all_at_the_ceiling_says_nothing(others, nothing):
+    rows = [row("mine", *HIGH), *(row(f"row{i}", *own) for i, own in enumerate(others))]
+    assert says_nothing(judged([trial(*rows)])[0]) == nothing
+
+
+def test_rows_of_which_no_seed_learned_may_be_told_apart():
+    """0.31 and 0.1 at each of six seeds: nobody learned, and one row is better."""
+    ours, theirs = (tuple(mean + i / 1000 for i in range(6)) for mean in (0.31, 0.1))
+    (verdict,) = verdicts(trial(row("mine", *ours), row("other", *theirs)))
+    assert verdict.word == "better"
 
 
 ONE = (1.0, 0.0, 0.0, 0.01, 0.0, 0.02)

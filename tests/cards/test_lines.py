@@ -31,14 +31,30 @@ def test_a_row_runs_at_the_seeds_from_1_and_is_tuned_at_another():
         *words,
         "hydra/launcher=parallel",
     ]
-    tuned = task(tune=["optim.lr=0.1,0.2"], launcher="batched")
-    assert replace(EFFORT, config_dir=None).sweep(tuned, row) == [
-        *words,
-        "hydra/launcher=batched",
-        "hydra/sweeper=tuned",
-        'hydra.sweeper.tune=["optim.lr=0.1,0.2"]',
-        "hydra.sweeper.seeds=[1000]",
-    ]
+    own = replace(EFFORT, config_dir=None)
+    for values, beyond in (
+        ("0.1,0.2", []),
+        ("0.1,0.2,0.4", ["hydra.sweeper.beyond=2"]),
+        ("a,b,c", []),
+    ):
+        tuned = task(tune=[f"optim.lr={values}"], tune_by="val_loss", launcher="batched")
+        assert own.sweep(tuned, row) == [
+            *words,
+            "hydra/launcher=batched",
+            "hydra/sweeper=tuned",
+            f'hydra.sweeper.tune=["optim.lr={values}"]',
+            "hydra.sweeper.seeds=[1000]",
+            "hydra.sweeper.finals=[1001,1002]",
+            *beyond,
+            "hydra.sweeper.metric=val_loss",
+        ]
+
+
+def test_a_row_made_of_products_gets_their_settings():
+    products = task(of_products=["arch.features=16"])
+    plain, made = (CardRow("dot", ("model=dot",), of) for of in (False, True))
+    assert "arch.features=16" not in EFFORT.sweep(products, plain)
+    assert "arch.features=16" in EFFORT.sweep(products, made)
 
 
 TUNED = make_summary(tuning=Tuning(values={}, metric="loss", seeds=[1000], tuning_run=False))

@@ -104,7 +104,12 @@ def test_the_values_at_which_a_run_works_are_counted_and_others_are_the_largest(
     found = {"columns": ["g"], "works": Works("optim.lr", 0.9)}
     result, sample = row_result(task(**found), ROW, runs, 6)
     counted = "values of optim.lr that work"
-    assert result.numbers == {"g": {1: 7.0, 2: -2.0}, counted: {1: 2.0, 2: 0.0}}
+    assert result.numbers == {
+        "g": {1: 7.0, 2: -2.0},
+        counted: {1: 2.0, 2: 0.0},
+        "too_small": {1: 1.0},
+        "too_large": {1: 0.0},
+    }
     assert (result.diverged, result.lost) == ([], 0)
     assert (sample.name, sample.better, sample.unit) == (counted, "higher", "")
     of_trial = trial_result(task(**found), [(result, sample)])

@@ -30,8 +30,8 @@ def whole():
 
 def test_the_sentences_count_verdicts_and_name_the_largest_difference(whole):
     first, second, last = summary_sentences(whole)
-    assert first == "mine next to other, in 1 trial: better 1"
-    assert second == "mine next to third, in 1 trial: skip 1"
+    assert first == "mine next to other, over 1 trial: better in 1"
+    assert second == "mine next to third, over 1 trial: no difference shown"
     assert last == (
         "The largest differences: reverse: mine is better than other "
         "(6 of 6 and 0 of 6 seeds learned, p = 0.0022)"
@@ -44,7 +44,7 @@ def test_the_table_says_skip_for_what_was_not_measured(whole):
         "reverse",
         "exact_match",
         "0.9917 6/6",
-        "0.006667 0/6 +",
+        "0.006667 0/6 +!",
         "skip",
     ]
 
@@ -94,7 +94,7 @@ def test_the_page_opens_without_an_error(whole, tmp_path):
     try:
         browser.get((tmp_path / "card.html").as_uri())
         shown = browser.find_element("css selector", "body").text
-        assert "mine next to other, in 1 trial: better 1" in shown
+        assert "mine next to other, over 1 trial: better in 1" in shown
         assert "length (log)" in shown
         assert browser.get_log("browser") == []
     finally:

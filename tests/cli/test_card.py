@@ -64,7 +64,7 @@ def content(folder="outputs/cards/mine-quick.json"):
 def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeeds):
     words = own(GOOD)
     answer = succeeds("card", *words).stdout
-    assert "mine next to gaussian_learned, in 1 trial: too few seeds 1" in answer
+    assert "mine next to gaussian_learned, over 1 trial: no difference shown" in answer
     (trial,) = content()["trials"]
     assert [row["label"] for row in trial["rows"]] == ["mine", "gaussian_learned"]
     ours = trial["rows"][0]
@@ -75,7 +75,7 @@ def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeed
     assert ours["tuned"]["optim.lr"] in ("0.01", "0.1")
     assert "<html" in Path("outputs/cards/mine-quick.html").read_text()
     runs = {path: path.stat().st_mtime_ns for path in Path("outputs/cards").glob("*/summary.json")}
-    assert len(runs) == 2 * (2 + 2)
+    assert len(runs) == 2 * (2 + 4 + 2)
     document = succeeds("card", *words, "--format", "json").stdout
     assert document == Path("outputs/cards/mine-quick.json").read_text() + "\n"
     assert content()["trials"] == [trial]

@@ -31,7 +31,14 @@ PAGES = [
 ]
 COURSE = ["docs/exercises.md", *(f"docs/course/{page.name}" for page in ROOT.glob("docs/course/*"))]
 LINES = sorted({line for page in PAGES for line in commands(page)})
-PARSED = ["docs/card.md", "docs/card_numbers.md", "docs/claims.md", "docs/probe.md", *COURSE]
+PARSED = [
+    "docs/card.md",
+    "docs/card_numbers.md",
+    "docs/card_sayings.md",
+    "docs/claims.md",
+    "docs/probe.md",
+    *COURSE,
+]
 COMPOSED = sorted({*LINES, *(line for page in PARSED for line in commands(page))})
 ON_RUNS = [line for line in LINES if verb_of(line.split()[1:])]
 TRAINED = sorted({*commands("README.md"), *commands("docs/tour.md"), *commands("docs/data.md")})

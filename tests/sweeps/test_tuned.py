@@ -331,8 +331,8 @@ def test_the_loss_decides_between_values_within_a_percent(searched, second, take
     [
         (["hydra.sweeper.finals=[1000,1001]"], "have a seed twice"),
         (["hydra.sweeper.finals=[1]"], "would both tune and be compared"),
-        (["hydra.sweeper.beyond=1", "optim.lr=0.1,0.2"], "needs 3 positive numbers of optim.lr"),
-        (["hydra.sweeper.beyond=1", "optim.lr=-1,0.1,0.2"], "needs 3 positive numbers of optim.lr"),
+        (["hydra.sweeper.beyond=1", "optim.lr=0.1,0.2"], "needs 3 positive numbers or more"),
+        (["hydra.sweeper.beyond=1", "optim.lr=-1,0.1,0.2"], "needs 3 positive numbers or more"),
     ],
 )
 def test_a_search_that_cannot_be_is_one_sentence(searched, words, sentence):
