@@ -47,18 +47,18 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     given_up: dict[str, RowResult] = {}
     with console.progress("card", len(tasks) * len(rows)) as advance:
         for i, task in enumerate(tasks):
-            measured: list[tuple[RowResult, Sample]] = []
+            found: list[tuple[RowResult, Sample]] = []
             for j, row in enumerate(rows):
                 advance(i * len(rows) + j, f"{task.name}: {row.label}")
                 if row.label in given_up:
-                    measured.append((given_up[row.label], NOTHING))
+                    found.append((given_up[row.label], NOTHING))
                     continue
-                measured.append(_measure(task, row, effort))
-                result = measured[-1][0]
+                found.append(measured(task, row, effort))
+                result = found[-1][0]
                 if result.why.startswith(LATE) and not result.numbers:
                     why = f"{result.why} in {task.name}"
                     given_up[row.label] = msgspec.structs.replace(result, why=why)
-            trials.append(trial_result(task, measured))
+            trials.append(trial_result(task, found))
         advance(len(tasks) * len(rows), "")
     return Card(
         subject=rows[0].label,
@@ -73,7 +73,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     )
 
 
-def _measure(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult, Sample]:
+def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult, Sample]:
     """Return the measurements of a row in a trial, and its sample of the number that decides."""
     late = f"{LATE} after {effort.minutes:g} minutes"
     if task.trial.cost:

@@ -29,18 +29,22 @@ BEYOND = 2
 
 @dataclass(frozen=True)
 class Effort:
-    """How a card is made: its level, seeds, device, the most `minutes` of a row, and own code."""
+    """How a card is made: its level, seeds, device, the most `minutes` of a row, and own code.
+
+    The runs are in `folder`.
+    """
 
     level: LevelName
     seeds: int
     minutes: float
     device: str
     config_dir: Path | None
+    folder: Path = FOLDER
 
     def line(self, words: Sequence[str]) -> list[str]:
         """Return words with those that are the same in every trial."""
         own = own_words(self.config_dir)
-        return [*own, *words, f"device={self.device}", "figures=false", f"output_dir={FOLDER}"]
+        return [*own, *words, f"device={self.device}", "figures=false", f"output_dir={self.folder}"]
 
     def sweep(self, task: SizedTrial, row: CardRow) -> list[str]:
         """Return the words of `attnexp -m` for a row in a trial, at all seeds."""

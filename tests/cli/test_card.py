@@ -212,3 +212,24 @@ def test_a_card_that_was_killed_five_times_is_the_same(own, tmp_path):
     assert ended.returncode == 0, ended.stderr
     name = Path("outputs/cards/mine-quick.json")
     assert measured(tmp_path / name) == measured(tmp_path / "whole" / name)
+
+
+def test_two_rows_of_a_card_are_made_anew(own, succeeds, in_process):
+    """The same build gives the same numbers; a number that no run gives is found."""
+    words = own(GOOD)
+    succeeds("card", *words)
+    there = ("--config-dir", "my_conf")
+    card = Path("outputs/cards/mine-quick.json")
+    answer = succeeds("card", "--check", str(card), *there)
+    assert answer.stdout.count("as stored") == 2
+    assert "2 of 2 rows of trials were made anew" in " ".join(answer.stdout.split())
+    forged = json.loads(card.read_text())
+    forged["trials"][0]["rows"][0]["numbers"]["test_mse"]["1"] *= 1.001
+    Path("forged.json").write_text(json.dumps(forged))
+    answer = in_process("card", "--check", "forged.json", *there)
+    assert answer.returncode == 1
+    assert "forged.json is not confirmed: mine, mine: seeds 1 have other numbers" in answer.stderr
+    forged["seeds"] = 1
+    Path("forged.json").write_text(json.dumps(forged))
+    answer = in_process("card", "--check", "forged.json", *there)
+    assert "no command makes this card: mine, mine: there is no seed 2 among 1" in answer.stderr
