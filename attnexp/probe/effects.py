@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnexp.core.batch import Batch, RegressionSpec
 from attnexp.probe.interventions import Intervention
-from attnexp.probe.passes import SplitAnswers, answers
+from attnexp.probe.passes import SplitAnswers, answers, draws
 from attnexp.runs.probed import CHANGE, HIGH, LEARNED, LOW, Probed
 from attnexp.stats.intervals import LEVEL, matched_shares, student_reach
 from attnexp.tasks.regression import y_deviation
@@ -54,8 +54,7 @@ def effects(
         rungs: dict[Fed, list[Measured]] = {fed: [] for fed in feds}
         for intervention in interventions:
             found: dict[Fed, list[Measured]] = {fed: [] for fed in feds}
-            for repetition in range(intervention.repetitions):
-                other = answers(run.model, batch, spec, intervention, repetition, free=free)
+            for other in draws(run.model, batch, spec, intervention, free):
                 for fed in feds:
                     found[fed].append(_measured(run, batch, other, learned, fed))
                 done(intervention.name)

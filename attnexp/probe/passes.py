@@ -1,6 +1,6 @@
 """Forward passes of a model with an intervention, over the examples of a split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,10 +18,13 @@ from attnexp.core.seeds import generator
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.laws.base import Law, Rows
 from attnexp.probe.rewriting import Rewrite, Site, rewriting
-from attnexp.tasks.decoding import decode, portions
+from attnexp.tasks.decoding import decode_together, portions
 
 PAIRS = 2**24
 """Pairs of query and key of a regression that go through the model together."""
+
+TOGETHER = 2**16
+"""Pairs of query and key of the examples of all draws that go through a model together."""
 
 UNMOVED = 1e-6
 """A row whose weights change by no more than this, relative to its sum, is unchanged."""
@@ -39,7 +42,8 @@ class Facts:
 class SplitAnswers:
     """The answers of a model to a split: outputs under teacher forcing, and decoded answers.
 
-    `unchanged` is the share of the rows that count which the intervention left as they are.
+    `unchanged` is the share of the rows that count which the intervention left as they are, in all
+    draws that were made together.
     """
 
     outputs: Float[Tensor, "batch targets outputs"]
@@ -51,7 +55,8 @@ class Pass:
     """One forward pass over a batch: it counts the rows that each attention has processed.
 
     An attention may ask for its rows all at once or, in a recurrence and in decoding, one by one.
-    `number` tells the portions of a split apart, `repetition` the draws.
+    `number` tells the portions of a split apart, `repetitions` the draws, for each of which the
+    batch has the same examples.
     """
 
     def __init__(
@@ -59,11 +64,11 @@ class Pass:
         intervention: Intervention,
         facts: Mapping[str, Facts],
         number: int = 0,
-        repetition: int = 0,
+        repetitions: Sequence[int] = (0,),
     ) -> None:
         self.intervention = intervention
         self.facts = facts
-        self.key = (repetition, number)
+        self.keys = [(repetition, number) for repetition in repetitions]
         self.rows = self.unchanged = 0
 
     def at(self, site: Site) -> Rewrite:
@@ -79,12 +84,13 @@ class Pass:
         ) -> Float[Tensor, "batch heads queries keys"]:
             nonlocal come
             first, come = come, come + weights.shape[-2]
-            stream = f"intervention {self.key} {site.layer} {first}"
             gold = None if facts is None else _rows(facts.gold, first, come, -1)
 
             def random() -> Tensor:
-                drawn = torch.rand(weights.shape, generator=generator(0, stream))
-                return drawn.to(weights)
+                shape = (len(weights) // len(self.keys), *weights.shape[1:])
+                streams = (f"intervention {key} {site.layer} {first}" for key in self.keys)
+                drawn = [torch.rand(shape, generator=generator(0, stream)) for stream in streams]
+                return torch.cat(drawn).to(weights)
 
             rows = Rows(weights, valid, gold, random)
             found = _replaced(self.intervention.law, rows).to(weights.dtype)
@@ -119,31 +125,66 @@ def answers(
     batch: Batch,
     spec: Any,
     intervention: Intervention | None = None,
-    repetition: int = 0,
     free: bool = True,
 ) -> SplitAnswers:
-    """Return the answers of a model to a batch, with an intervention or as it is.
+    """Return the answers of a model to a batch, with one draw of an intervention or as it is.
 
     Answers are decoded too if `free` and if the data do not give the decoder its input.
     """
-    outputs, decoded, rows, unchanged = [], [], 0, 0
-    for number, part in enumerate(parts(batch)):
+    (found,) = _together(model, batch, spec, intervention, (0,), free)
+    return found
+
+
+def draws(
+    model: Architecture, batch: Batch, spec: Any, intervention: Intervention, free: bool = True
+) -> Iterator[SplitAnswers]:
+    """Yield the answers with each draw of an intervention.
+
+    Several draws go through the model together, as copies of the examples, if these are few.
+    """
+    several = 1
+    if not isinstance(batch, Points):
+        several = max(1, TOGETHER // (len(batch) * batch.keys.shape[1] * batch.queries.shape[1]))
+    for first in range(0, intervention.repetitions, several):
+        together = range(first, min(first + several, intervention.repetitions))
+        yield from _together(model, batch, spec, intervention, together, free)
+
+
+def _together(
+    model: Architecture,
+    batch: Batch,
+    spec: Any,
+    intervention: Intervention | None,
+    repetitions: Sequence[int],
+    free: bool,
+) -> list[SplitAnswers]:
+    """Return the answers with each of several draws, which one pass makes."""
+    several, rows, unchanged = len(repetitions), 0, 0
+    outputs: list[list[Tensor]] = [[] for _ in repetitions]
+    decoded: list[list[Tensor]] = [[] for _ in repetitions]
+    for number, one in enumerate(parts(batch)):
+        part = one if several == 1 else one.select(torch.arange(len(one)).repeat(several))
         forced = decoder = None
         if intervention is not None:
             facts = facts_of(model, part)
-            forced, decoder = (Pass(intervention, facts, number, repetition) for _ in range(2))
+            forced, decoder = (Pass(intervention, facts, number, repetitions) for _ in range(2))
         with _during(model, forced):
-            outputs.append(model(part, need_weights=True).outputs)
+            own = model(part, need_weights=True).outputs
+        for found, each in zip(outputs, own.chunk(several), strict=True):
+            found.append(each)
         if free and isinstance(model, Seq2Seq) and part.asked is None:
             with _during(model, decoder):
-                decoded.append(cast(Tensor, decode(model, part, cast(Seq2SeqSpec, spec))))
+                ids = decode_together(model, part, cast(Seq2SeqSpec, spec))
+            for found, each in zip(decoded, ids.chunk(several), strict=True):
+                found.append(each)
         if forced is not None:
             rows, unchanged = rows + forced.rows, unchanged + forced.unchanged
-    return SplitAnswers(
-        torch.cat(outputs, dim=1 if isinstance(batch, Points) else 0),
-        torch.cat(decoded) if decoded else None,
-        unchanged / rows if rows else 0.0,
-    )
+    share = unchanged / rows if rows else 0.0
+    along = 1 if isinstance(batch, Points) else 0
+    return [
+        SplitAnswers(torch.cat(own, dim=along), torch.cat(ids) if ids else None, share)
+        for own, ids in zip(outputs, decoded, strict=True)
+    ]
 
 
 def _during(model: Architecture, own: Pass | None) -> AbstractContextManager[None]:

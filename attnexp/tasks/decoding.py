@@ -79,6 +79,13 @@ def decode(
     """Return greedy answers, as wide as the targets; None if the data give the input."""
     if whole.asked is not None:
         return None
-    width = whole.targets.shape[1]
-    answers = [model.greedy(part.keys, part.mask, width) for part in portions(whole)]
-    return torch.cat([F.pad(ids, (0, width - ids.shape[1]), value=spec.pad) for ids in answers])
+    return torch.cat([decode_together(model, part, spec) for part in portions(whole)])
+
+
+def decode_together(
+    model: Seq2Seq[Any], part: Batch, spec: Seq2SeqSpec
+) -> Int[Tensor, "batch target"]:
+    """Return greedy answers to one portion of a batch."""
+    width = part.targets.shape[1]
+    ids = model.greedy(part.keys, part.mask, width)
+    return F.pad(ids, (0, width - ids.shape[1]), value=spec.pad)

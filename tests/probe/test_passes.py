@@ -1,6 +1,7 @@
 """Forward passes with an intervention: one head, recurrences and decoding, rows that count."""
 
 from functools import partial
+from itertools import combinations
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from attnexp.attention.multihead import MultiHead
 from attnexp.config.laws import read_laws
 from attnexp.core.batch import Points, Prediction, RegressionSpec
 from attnexp.core.errors import RequestError
+from attnexp.probe import passes
 from attnexp.probe.interventions import Intervention, named
 from attnexp.probe.laws.base import Law
 from attnexp.probe.laws.hard import Hard
@@ -20,7 +22,7 @@ from attnexp.probe.laws.shuffled import Shuffled
 from attnexp.probe.laws.uniform import Uniform
 from attnexp.probe.laws.zero import Zero
 from attnexp.probe.measure import heads_of
-from attnexp.probe.passes import answers, main_part
+from attnexp.probe.passes import answers, draws, main_part
 from attnexp.scores.scaled_dot import ScaledDot
 
 LAWS = read_laws()
@@ -139,14 +141,23 @@ def test_decoding_and_teacher_forcing_see_the_same_weights(run):
         assert (found.decoded[:, 0] == found.outputs[:, 0].argmax(dim=-1)).all()
 
 
-def test_draws_are_the_same_for_the_same_repetition_alone(run):
-    part = main_part(run.model)
-    draw = partial(answers, run.model, run.dataset.test, run.dataset.spec)
-    shuffled = Intervention("", Shuffled(), part, repetitions=100)
+def test_draws_are_those_of_their_repetition_alone_or_together(run, monkeypatch):
+    shuffled = Intervention("", Shuffled(), main_part(run.model), repetitions=5)
+    drawn = partial(draws, run.model, run.dataset.test, run.dataset.spec, shuffled)
+    size = len(run.dataset.test) * run.dataset.test.keys.shape[1]
     with torch.no_grad():
-        one, again, other = (draw(shuffled, number).outputs for number in (3, 3, 4))
-    assert (one == again).all()
-    assert not (one == other).all()
+        monkeypatch.setattr(passes, "TOGETHER", 1)
+        alone = list(drawn())
+        monkeypatch.setattr(passes, "TOGETHER", 3 * size * run.dataset.test.queries.shape[1])
+        together = list(drawn())
+    for one, other in zip(alone, together, strict=True):
+        assert_close(one.outputs, other.outputs)
+        assert one.decoded is None or (one.decoded == other.decoded).all()
+    pairs = combinations(alone, 2)
+    assert not any((one.outputs == other.outputs).all() for one, other in pairs)
+    assert sum(one.unchanged for one in alone) == pytest.approx(
+        sum(other.unchanged for other in together)
+    )
 
 
 def test_shuffling_even_weights_changes_no_row():
