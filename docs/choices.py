@@ -7,6 +7,7 @@ the file, and a fact of the class.
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra.utils import get_object
@@ -27,14 +28,24 @@ def written(page: str) -> str:
 def table(group: str) -> str:
     """Return the table of a group, one row for each choice."""
     heads = [f"`{group}=`", "what", *([FACTS[group][0]] if group in FACTS else [])]
-    rows = [heads, ["---"] * len(heads), *(row(group, choice) for choice in choices(group))]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    return as_table(heads, [row(group, choice) for choice in choices(group)])
+
+
+def as_table(heads: list[str], rows: list[list[str]]) -> str:
+    """Return a table of Markdown."""
+    cut = ["---"] * len(heads)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, cut, *rows))
 
 
 def row(group: str, choice: Choice) -> list[str]:
     """Return the cells of a choice."""
     fact = [FACTS[group][1](choice)] if group in FACTS else []
-    return [f"`{choice.name}`", choice.line.replace("|", "&#124;"), *fact]
+    return [f"`{choice.name}`", description(choice), *fact]
+
+
+def description(choice: Choice) -> str:
+    """Return the first line of a file as a cell."""
+    return choice.line.replace("|", "&#124;")
 
 
 def learned(choice: Choice) -> str:
@@ -52,9 +63,15 @@ def sums_to_one(choice: Choice) -> str:
 
 def made(choice: Choice, *arguments: int, **more: int) -> nn.Module:
     """Return the module that a file describes."""
-    settings = yaml.safe_load(choice.path.read_text(encoding="utf-8"))
-    module: nn.Module = get_object(settings.pop("_target_"))(*arguments, **more, **settings)
+    target, settings = target_of(choice)
+    module: nn.Module = get_object(target)(*arguments, **more, **settings)
     return module
+
+
+def target_of(choice: Choice) -> tuple[str, dict[str, Any]]:
+    """Return the dotted name of the class that a file names, and its settings."""
+    settings = yaml.safe_load(choice.path.read_text(encoding="utf-8"))
+    return settings.pop("_target_"), settings
 
 
 FACTS: dict[str, tuple[str, Callable[[Choice], str]]] = {

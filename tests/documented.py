@@ -18,11 +18,13 @@ EXTRAS = {
 
 
 def script(name: str) -> ModuleType:
-    """Return a script of docs/ as a module."""
+    """Return a script of docs/ as a module, which may import its neighbours."""
     spec = spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
     assert spec is not None
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        spec.loader.exec_module(module)
     return module
 
 

@@ -203,6 +203,38 @@ def test_the_palette_follows_the_reader_also_when_they_change_their_mind(site, b
         assert (max(red, green, blue) < 64) == dark, scheme
 
 
+COLUMN = """
+return [...document.querySelectorAll("#register tbody tr:not([hidden])")].map(row =>
+    row.cells[arguments[0]].innerText.trim())
+"""
+
+
+@needs_browser
+def test_the_register_is_sorted_by_the_keyboard_and_filtered_by_words(site, pages, browser):
+    from selenium.webdriver.common.by import By
+
+    shown(browser, 1280, "light")
+    browser.get((site / "register.html").as_uri())
+    there = re.findall(r"<tr>\s*<td>.*?</td>\s*<td>(.*?)</td>", pages["register.html"])
+    assert browser.execute_script(COLUMN, 1) == there != sorted(there)
+    head = browser.find_elements(By.CSS_SELECTOR, "#register th")[1]
+    years, blank = [year for year in there if year], [year for year in there if not year]
+    for order in ("ascending", "descending", "ascending"):
+        head.find_element(By.TAG_NAME, "button").send_keys("\ue007")  # Enter
+        assert head.get_attribute("aria-sort") == order
+        wanted = sorted(years, reverse=order == "descending") + blank
+        assert browser.execute_script(COLUMN, 1) == wanted
+    browser.find_elements(By.CSS_SELECTOR, "#register th button")[0].click()
+    sorted_heads = browser.find_elements(By.CSS_SELECTOR, "#register th[aria-sort]")
+    assert [each.text.split()[0] for each in sorted_heads] == ["mechanism"]
+    field = browser.find_element(By.CSS_SELECTOR, "#register label input")
+    field.send_keys("KERNEL 1986")
+    kernels = ["biweight", "biweight_learned", "triweight", "triweight_learned"]
+    assert browser.execute_script(COLUMN, 0) == kernels
+    field.send_keys("\ue009a\ue000\ue003")  # all of it, deleted
+    assert len(browser.execute_script(COLUMN, 0)) == len(there)
+
+
 @pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,0 +1,123 @@
+"""Writes the table of docs/register.md from conf/ and docs/cards/: `python docs/register.py`.
+
+It has a row for each score and each normalizer, and for each card of another mechanism.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from card import shipped
+from choices import as_table, description, target_of
+from hydra.utils import get_object
+
+from attnexp.cards.card_file import Card, merged, read_card
+from attnexp.cards.judge import ahead
+from attnexp.cards.rows import USUAL, row_of
+from attnexp.cards.trial import SEEDS
+from attnexp.claims.claim_file import folders, read_written
+from attnexp.config.groups import Choice, choices
+
+PAGE = Path(__file__).resolve().parent / "register.md"
+TABLE = re.compile(r"<!-- the mechanisms -->\n\n(?:\|.*\n)*")
+HEADS = ["mechanism", "year", "source", "formula", "stars", "card", "claims", "its card anew"]
+
+NAMES = r"[A-Z]\w+(?:(?:, | and )[A-Z]\w+)*(?: et al\.)?"
+DATED = rf'{NAMES} \((\d{{4}})[^)]*\)(?: and {NAMES} \(\d{{4}}\))?(?:, "[^"]+")?'
+SOURCE = re.compile(rf"{DATED}|Dive into Deep Learning, release [\d.]+, section \d+\.\d+")
+"""The publication that a docstring names first, and its year, which the textbook lacks."""
+
+CITED = re.compile(r"(?<=\.) [^.]* \d{4}\b[^.]*\.$")
+"""The last sentence of a description, which names the publication again."""
+
+Cards = dict[str, Card]
+"""Cards by the names of their files, without .json."""
+
+
+def written(page: str, cards: Cards) -> str:
+    """Return the page with its table written anew."""
+    return TABLE.sub(lambda _: f"<!-- the mechanisms -->\n\n{as_table(HEADS, rows(cards))}", page)
+
+
+def rows(cards: Cards) -> list[list[str]]:
+    """Return the row of each mechanism, those that only cards have last."""
+    known = {f"{group}={choice.name}": choice for group in USUAL for choice in choices(group)}
+    usual = {f"{group}={name}" for group, name in USUAL.items()}
+    shown = {row_of([word]).label for word in known}
+    others = {card.subject: card for card in cards.values() if card.subject not in shown}
+    found = best(cards)
+    shipped_rows = [
+        [*published(choice), *measured([word], cards, found)] for word, choice in known.items()
+    ]
+    other_rows = []
+    for subject, card in others.items():
+        words = [word for word in card.trials[0].rows[0].words if word not in usual]
+        other_rows.append([f"`{subject}`", "", "", "", *measured(words, cards, found)])
+    return shipped_rows + other_rows
+
+
+def best(cards: Cards) -> list[dict[str, bool]]:
+    """Return for each trial of all cards which rows may be the best, of those that have a value."""
+    names = [f"{name}.json" for name in cards]
+    return [
+        {
+            row.label: is_ahead
+            for row, is_ahead in zip(trial.rows, ahead(trial), strict=True)
+            if row.values(trial.metric)
+        }
+        for trial in (merged([*cards.values()], names) if cards else [])
+    ]
+
+
+def published(choice: Choice) -> list[str]:
+    """Return the name of a choice with a link to its class, its year, source and formula."""
+    target, _ = target_of(choice)
+    path = target.rpartition(".")[0].replace(".", "/")
+    source = SOURCE.search(" ".join(get_object(target).__doc__.split()))
+    year, text = (source[1] or "", source[0]) if source else ("", "")
+    formula = CITED.sub("", description(choice))
+    return [f"[`{choice.name}`](../{path}.py)", year, text, formula]
+
+
+def measured(words: Sequence[str], cards: Cards, found: Sequence[dict[str, bool]]) -> list[str]:
+    """Return the stars of a row, its cards, its claims, and the command for its card."""
+    label = row_of(words).label
+    own = {name: card for name, card in cards.items() if card.subject == label}
+    labels = {label, *(f"{label} ({name})" for name in own)}
+    return [
+        stars([any(trial.get(each) for each in labels) for trial in found if labels & {*trial}]),
+        ", ".join(f"[{name}](cards/{name}.json)" for name in own),
+        ", ".join(f"[`{name}`](../conf/claim/{name}/claim.yaml)" for name in claims(words)),
+        f"`{command(words, next(iter(own.values()), None))}`",
+    ]
+
+
+def stars(found: Sequence[bool]) -> str:
+    """Return how often a row may be the best, and in how many trials it was measured."""
+    return f"{sum(found)} of {len(found)}" if found else ""
+
+
+def claims(words: Sequence[str]) -> Iterator[str]:
+    """Yield each claim whose sweeps have one of these words, or whose own.py imports its class."""
+    for name, folder in folders(None).items():
+        swept = [word.partition("=") for sweep in read_written(folder).sweeps for word in sweep]
+        named = {f"{group}={each}" for group, _, line in swept for each in line.split(",")}
+        code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("own.py"))
+        for kind, each in re.findall(r"attnexp\.(scores|normalizers)\.(\w+)", code):
+            named.add(f"{'model' if kind == 'scores' else 'normalizer'}={each}")
+        if named & {*words}:
+            yield name
+
+
+def command(words: Sequence[str], card: Card | None) -> str:
+    """Return the command that makes a card anew, a quick one if there is none."""
+    level = card.level if card else "quick"
+    usual = {str(name): seeds for name, seeds in SEEDS.items()}[level]
+    flags = [] if level == "default" else [f"--{level}"]
+    flags += [f"--seeds {card.seeds}"] if card and card.seeds != usual else []
+    return " ".join(["attnexp card", *flags, *words])
+
+
+if __name__ == "__main__":
+    made = {path.stem: read_card(path) for path in shipped()}
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), made), encoding="utf-8")
