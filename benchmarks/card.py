@@ -1,8 +1,9 @@
 """Wall time of `attnexp card --quick` beside the same training jobs under stock Hydra.
 
 A subject and one baseline in three small trials, from nothing. The rival is a plain `hydra.main`
-application. It trains the jobs that the card trained, those of tuning included, one after another:
-each in a process of its own, or those of a sweep in one process by Hydra's basic launcher.
+application. It trains the jobs that the card trained, and of those of tuning the ones at the values
+that are given and at the chosen one, so not more: each in a process of its own, one after another,
+or those of a sweep in one process by Hydra's basic launcher.
 
     python benchmarks/card.py [--trials sine,reverse] [--seeds 6] [--repeats 1]
 
@@ -23,7 +24,7 @@ from rows import Row, clock_seconds
 from sweep import BASIC, STOCK
 
 from attnexp.cards.card_file import Card, read_card
-from attnexp.cards.lines import TUNED_AT
+from attnexp.cards.lines import FINALS, TUNED_AT
 from attnexp.config.groups import conf_dir
 from attnexp.core.console import out, plain_table
 from attnexp.sweeps.launchers.local import core_count
@@ -43,9 +44,10 @@ def sweeps(card: Card) -> Iterator[list[str]]:
     for trial in card.trials:
         for row in trial.rows:
             words = [*trial.words, *row.words, "figures=false"]
+            tuned = [f"{name}={value}" for name, value in row.tuned.items()]
             if trial.tune:
                 yield [*words, *trial.tune, f"seed={TUNED_AT}"]
-            tuned = [f"{name}={value}" for name, value in row.tuned.items()]
+                yield [*words, *tuned, f"seed={','.join(map(str, FINALS))}"]
             yield [*words, *tuned, f"seed=range(1,{card.seeds + 1})"]
 
 

@@ -48,7 +48,8 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `words` and `tune` are the settings of its runs, `harder` those that make it harder.
     - `metric` decides; it is `better` higher or lower, in `unit`, and `chance` is its value by
       guessing, if that is known. Each value is of `examples` examples.
-    - `counted` are columns with the least value at which a seed is counted.
+    - `counted` are columns with the least value at which a seed is counted, `of_products` settings
+      of the rows whose score is made of products.
     """
 
     name: str
@@ -63,6 +64,7 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: list[RowResult]
     better: Literal["lower", "higher"] = "higher"
     counted: dict[str, float] = {}
+    of_products: list[str] = []
     unit: str = ""
     chance: float | None = None
     examples: int = EXAMPLES

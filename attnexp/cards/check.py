@@ -63,7 +63,8 @@ def _faults(card: Card, tasks: dict[str, SizedTrial]) -> Iterator[str]:
             continue
         task = tasks[trial.name]
         now = (task.words, task.trial.tune, task.metric, task.trial.equal_within)
-        if (trial.words, trial.tune, trial.metric, trial.equal_within) != now:
+        own = (trial.words, trial.tune, trial.metric, trial.equal_within)
+        if (*own, trial.of_products) != (*now, task.trial.of_products):
             yield f"{trial.name} has other settings than the trial of that name"
         for row in trial.rows:
             yield from _faults_of_row(card, trial, row)

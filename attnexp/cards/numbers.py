@@ -55,6 +55,7 @@ def trial_result(task: SizedTrial, measured: Sequence[tuple[RowResult, Sample]])
             {name: None for row in rows for name in row.numbers} if trial.cost else trial.columns
         ),
         counted=trial.counted,
+        of_products=trial.of_products,
         equal_within=trial.equal_within,
         rows=rows,
         better="lower" if trial.cost else sample.better or "higher",

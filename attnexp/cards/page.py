@@ -192,6 +192,8 @@ def _result(trial: TrialResult, own: Sequence[CardVerdict]) -> Result:
     told = "; ".join(f"next to {v.baseline}: {v.word}{HOLDS * v.holds} ({v.because})" for v in own)
     harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
     words = f" Settings: {' '.join(trial.words)}." if trial.words else ""
+    products = " ".join(trial.of_products)
+    words += f" Scores made of products have {products}." if products else ""
     caption = f"{told}. Source: {trial.source}.{harder}{words}"
     table = text_table(Grid(heads, [*map(Line, rows)], trial.asks, caption))
     return Result(trial.name, "", _dots(trial), table)

@@ -10,10 +10,14 @@ WORDS = ["data=reverse", "model=mine", "figures=False"]  # as Hydra writes what 
 def test_the_rival_trains_the_jobs_of_tuning_and_the_seeds_with_the_tuned_values():
     result = trial(row("mine", 0.5, tuned={"optim.lr": "0.1"}))
     result.tune.append("optim.lr=0.1,0.2")
-    tuning, compared = card.sweeps(card_of(result, seeds=2))
+    tuning, finals, compared = card.sweeps(card_of(result, seeds=2))
     assert card.jobs(tuning) == [
         [*WORDS, "optim.lr=0.1", "seed=1000"],
         [*WORDS, "optim.lr=0.2", "seed=1000"],
+    ]
+    assert card.jobs(finals) == [
+        [*WORDS, "optim.lr=0.1", "seed=1001"],
+        [*WORDS, "optim.lr=0.1", "seed=1002"],
     ]
     assert card.jobs(compared) == [
         [*WORDS, "optim.lr=0.1", "seed=1"],
