@@ -7,19 +7,24 @@ Each figure is of simulated tables in which the truth is known; seeds are fixed.
 verdicts of the tables are those of the paired t test and of the sign test, both corrected for all
 pairs of rows by Holm's method. With 400 tables a rate of 5% is measured to within 2%, and one of
 half to within 5%. Twenty rows, and eight at twenty seeds, have a quarter as many tables, and
-coverage, which takes less, ten times as many. Tests call the functions, which return the rates,
-with fewer tables.
+coverage, which takes less, ten times as many. Cards are drawn from the row of a shipped card, which
+was measured at 24 seeds, and effects are planted in a quarter as many cards. Tests call the
+functions, which return the rates, with fewer tables.
 """
 
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy import stats
 
+from attnexp.cards.card_file import RowResult, TrialResult, read_card
+from attnexp.cards.judge import TOLD_APART, judged
 from attnexp.core.console import out, plain_table
 from attnexp.stats.compare import Rule, compare
 from attnexp.stats.intervals import LEVEL, Spread
@@ -38,6 +43,15 @@ LOOKS = (6, 10, 20, 40)
 
 FILE, TESTED = 100, 20
 """Rows of a file, and of the test part of each of its splits."""
+
+CARD, LABEL = Path(__file__).parents[1] / "docs/cards/scaled_dot-quick.json", "scaled_dot"
+"""The shipped card from whose row placebo cards are drawn."""
+
+MEASURED = 24
+"""The seeds of that row."""
+
+DRAWN = ((6, 2), (6, 1), (10, 1))
+"""Seeds and baselines of placebo cards; two baselines at ten seeds would need 30 seeds."""
 
 
 @dataclass(frozen=True)
@@ -276,6 +290,202 @@ def _print_failures(trials: int) -> None:
     out.print(table)
 
 
+@dataclass(frozen=True)
+class Scale:
+    """Mean and deviation of a row over all seeds, and the ends and the direction of its metric.
+
+    `best` is infinite if there is none; `up` is 1 if higher is better, else -1.
+    """
+
+    mean: float
+    sd: float
+    chance: float
+    best: float
+    ends: tuple[float, float]
+    up: float
+
+
+Effect = Callable[[np.random.Generator, NDArray[np.float64], Scale], NDArray[np.float64]]
+"""Values by seed with an effect, from those without."""
+
+
+def shifted(deviations: float) -> Effect:
+    """Return an effect that makes each seed better by some deviations, within the ends."""
+    return lambda rng, values, row: np.clip(values + deviations * row.up * row.sd, *row.ends)
+
+
+def not_learned(share: float) -> Effect:
+    """Return an effect by which a share of the seeds is at chance."""
+    return lambda rng, values, row: np.where(
+        rng.permutation(len(values)) < round(share * len(values)), row.chance, values
+    )
+
+
+WORSE: dict[str, Effect] = {
+    "half a deviation worse": shifted(-0.5),
+    "one deviation worse": shifted(-1),
+    "two deviations worse": shifted(-2),
+    "a tenth of the right answers lost": lambda rng, values, row: values * (1 - 0.1 * row.up),
+    "half of the way to chance": lambda rng, values, row: (values + row.chance) / 2,
+    "one seed in six does not learn": not_learned(1 / 6),
+    "one seed in three does not learn": not_learned(1 / 3),
+    "no seed learns": not_learned(1),
+}
+
+BETTER: dict[str, Effect] = {
+    "two deviations better": shifted(2),
+    "half of the errors gone": lambda rng, values, row: (
+        (values + row.best) / 2 if np.isfinite(row.best) else values
+    ),
+}
+
+EFFECTS = WORSE | BETTER
+
+CONTROL: dict[str, Effect] = {
+    "twice the deviation, the same mean": lambda rng, values, row: 2 * values - row.mean
+}
+"""A change of the subject that no verdict should find; values may be beyond the ends."""
+
+PARTS = ("one trial", "a third", "all trials")
+"""The trials in which an effect is planted, of those whose values it changes."""
+
+
+def all_values(trial: TrialResult) -> NDArray[np.float64]:
+    """Return the values of the first row of a trial, in the order of its seeds."""
+    numbers = trial.rows[0].numbers.get(trial.metric, {})
+    return np.array([numbers[seed] for seed in sorted(numbers)])
+
+
+def scale(trial: TrialResult) -> Scale:
+    """Return the scale of the first row of a trial; unknown chance is 0, or twice the error."""
+    values = all_values(trial)
+    sample = trial.sample(trial.rows[0], trial.metric)
+    up = 1.0 if trial.better == "higher" else -1.0
+    mean = float(values.mean())
+    chance = (1 - up) * mean if trial.chance is None else trial.chance
+    return Scale(mean, float(values.std(ddof=1)), chance, sample.best, sample.range, up)
+
+
+def measured(path: Path, label: str) -> list[TrialResult]:
+    """Return the trials of a card in which a row has a value at each of 24 seeds, with it alone."""
+    own = (
+        replace(trial, rows=[row])
+        for trial in read_card(path).trials
+        for row in trial.rows
+        if row.label == label
+    )
+    return [trial for trial in own if len(all_values(trial)) == MEASURED]
+
+
+def placebo(
+    trials: Sequence[TrialResult], seeds: int, baselines: int, rng: np.random.Generator
+) -> list[TrialResult]:
+    """Return a card whose rows are one row: each has other seeds, the same in all trials."""
+    drawn = rng.permutation(MEASURED)[: seeds * (1 + baselines)].reshape(-1, seeds)
+    return [
+        replace(trial, rows=[_row(trial, all_values(trial)[i]) for i in drawn]) for trial in trials
+    ]
+
+
+def _row(trial: TrialResult, values: NDArray[np.float64]) -> RowResult:
+    return RowResult("", [], {trial.metric: dict(enumerate(values.tolist(), 1))})
+
+
+def with_effect(
+    trial: TrialResult, effect: Effect, row: Scale, rng: np.random.Generator
+) -> TrialResult:
+    """Return a trial with an effect on its subject."""
+    subject = _row(trial, effect(rng, all_values(trial), row))
+    return replace(trial, rows=[subject, *trial.rows[1:]])
+
+
+def placebo_verdicts(
+    trials: Sequence[TrialResult], seeds: int, baselines: int, cards: int, tuned: float = 0.0
+) -> tuple[float, float]:
+    """Return the shares of placebo cards with a difference, and with one that holds.
+
+    In each trial the subject is better or worse by `tuned` deviations, as by a rate that was chosen
+    at one seed.
+    """
+    rng = np.random.default_rng(seeds)
+    scales = [scale(trial) for trial in trials]
+    words, holds = 0, 0
+    for _ in range(cards):
+        moves = rng.choice([-tuned, tuned], len(trials))
+        card = [
+            with_effect(trial, shifted(move), row, rng)
+            for trial, move, row in zip(
+                placebo(trials, seeds, baselines, rng), moves, scales, strict=True
+            )
+        ]
+        found = [verdict for own in judged(card) for verdict in own]
+        words += any(verdict.word in TOLD_APART for verdict in found)
+        holds += any(verdict.holds for verdict in found)
+    return words / cards, holds / cards
+
+
+def planted(
+    trials: Sequence[TrialResult], name: str, part: str, seeds: int, baselines: int, cards: int
+) -> tuple[float, float]:
+    """Return the shares of cards that find an effect, and that find one in another trial.
+
+    It is found if a verdict in its direction holds in a trial in which it was planted.
+    """
+    effect = (EFFECTS | CONTROL)[name]
+    words = TOLD_APART if name in CONTROL else ("better",) if name in BETTER else ("worse",)
+    rng = np.random.default_rng(seeds)
+    scales = [scale(trial) for trial in trials]
+    places = [i for i, trial in enumerate(trials) if _changes(effect, trial, scales[i], rng)]
+    count = {"one trial": 1, "a third": max(1, len(places) // 3)}.get(part, len(places))
+    hits, elsewhere = 0, 0
+    for _ in range(cards):
+        card = placebo(trials, seeds, baselines, rng)
+        there = rng.permutation(places)[:count].tolist()
+        for i in there:
+            card[i] = with_effect(card[i], effect, scales[i], rng)
+        found = [(i, verdict) for i, own in enumerate(judged(card)) for verdict in own]
+        holding = [(i, verdict.word) for i, verdict in found if verdict.holds]
+        hits += any(i in there and word in words for i, word in holding)
+        elsewhere += any(i not in there for i, _ in holding)
+    return hits / cards, elsewhere / cards
+
+
+def _changes(effect: Effect, trial: TrialResult, row: Scale, rng: np.random.Generator) -> bool:
+    values = all_values(trial)
+    return bool((effect(rng, values, row) != values).any())
+
+
+def _print_cards(path: Path, trials: int) -> None:
+    if not path.exists():
+        out.print(f"{path.name}, a card of {MEASURED} seeds, is not in {path.parent}: no placebos")
+        return
+    row = measured(path, LABEL)
+    heads = [f"{LABEL} next to itself, {len(row)} trials", "any + or -", "any !"]
+    table = plain_table(heads)
+    for name, tuned in {"as measured": 0.0, "tuned: moved by 0.4 deviations": 0.4}.items():
+        for seeds, baselines in DRAWN:
+            rates = placebo_verdicts(row, seeds, baselines, trials, tuned)
+            own = f"{name}, {seeds} seeds, baselines: {baselines}"
+            table.add_row(own, *(f"{rate:.3f}" for rate in rates))
+    out.print(table)
+    for seeds, baselines in DRAWN:
+        _print_effects(row, seeds, baselines, max(1, trials // 4))
+
+
+def _print_effects(row: Sequence[TrialResult], seeds: int, baselines: int, cards: int) -> None:
+    heads = [f"found / elsewhere: {seeds} seeds, baselines: {baselines}", *PARTS]
+    table = plain_table(heads)
+    rates = {
+        name: [planted(row, name, part, seeds, baselines, cards) for part in PARTS]
+        for name in EFFECTS | CONTROL
+    }
+    for name, own in rates.items():
+        table.add_row(name, *(f"{hit:.2f} / {other:.2f}" for hit, other in own))
+    found = np.sum([[hit for hit, _ in rates[name]] for name in EFFECTS], axis=0)
+    table.add_row(f"found of {len(EFFECTS)}", *(f"{number:.1f}" for number in found))
+    out.print(table)
+
+
 TESTS: dict[str, Test] = {"flips": by_flips, "t": by_t, "signs": by_signs}
 
 
@@ -345,6 +555,7 @@ def main() -> None:
     _print_power(trials)
     _print_coverage(trials)
     _print_failures(trials)
+    _print_cards(CARD, trials)
 
 
 if __name__ == "__main__":
