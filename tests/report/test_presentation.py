@@ -155,7 +155,9 @@ def drawn(ends):
     return Page("t", results=[result], data=[DataSection("sine", 0, [chart])])
 
 
-@pytest.mark.parametrize("ends", ENDS, ids=str)
+@pytest.mark.parametrize(
+    "ends", [*ENDS[:2], *(pytest.param(each, marks=pytest.mark.slow) for each in ENDS[2:])], ids=str
+)
 def test_ticks_of_any_length_are_inside(panels, pages, ends):
     (pages / "ticks.html").write_text(page(drawn(ends)))
     for screen in ((1920, 1080), (1366, 768), (1024, 768)):

@@ -121,7 +121,11 @@ def test_who_reads_the_rate_once():
 SMALL = ["data=reverse", "data.num_train=20", "data.num_validation=5", "data.num_test=5"]
 
 
-@pytest.mark.parametrize("words", [[], [*SMALL, "train.max_epochs=1"]], ids=["curve", "sequences"])
+@pytest.mark.parametrize(
+    "words",
+    [[], pytest.param([*SMALL, "train.max_epochs=1"], marks=pytest.mark.slow)],
+    ids=["curve", "sequences"],
+)
 def test_a_default_run_does_not_import_the_compiler(tmp_path, words):
     """It would take longer than the whole of a small run."""
     code = f"""
