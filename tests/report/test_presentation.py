@@ -175,3 +175,18 @@ def test_names_of_cells_that_are_too_small_are_not_drawn(panels):
         assert [overlapping(each) for each in texts] == [[] for _ in texts]
         drawn.append(sum(map(len, texts)))
     assert drawn[1] < drawn[0]
+
+
+def test_a_page_without_panels_is_not_presented(browser, tmp_path):
+    path = tmp_path / "empty.html"
+    path.write_text(page(Page("nothing yet")))
+    browser.get(path.as_uri())
+    press(browser, "p")
+    assert browser.execute_script("return document.querySelector('#stage')") is None
+    (button,) = [
+        b
+        for b in browser.find_elements("tag name", "button")
+        if "Present" in b.get_attribute("textContent")
+    ]
+    assert not button.is_displayed()
+    assert browser.get_log("browser") == []

@@ -721,6 +721,7 @@
     }
 
     function enter(place = at) {
+      if (!panels.length) return;
       root.classList.add("presenting");
       page.append(stage);
       show(place);
@@ -737,14 +738,16 @@
     const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
-      if (event.key === "p" && panels.length) (presenting() ? leave : enter)();
+      if (event.key === "p") (presenting() ? leave : enter)();
       else if (event.key === "Escape" && presenting()) leave();
       else if (event.key in STEPS && presenting()) {
         event.preventDefault();
         show(at + STEPS[event.key]);
       }
     });
-    return { at: () => at, enter, button: make("button", { type: "button", onclick: () => enter() }, "Present (p)") };
+    const button = make("button", { type: "button", onclick: () => enter() }, "Present (p)");
+    button.hidden = !panels.length;
+    return { at: () => at, enter, button };
   }
 
   // A live page loads itself again: it keeps its place, its style, its sliders and its panel.
