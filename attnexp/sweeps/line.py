@@ -9,7 +9,7 @@ from attnexp.config.compose import CommandLine
 from attnexp.config.messages import ComposeErrors
 from attnexp.config.unknown import UnknownSettingError
 from attnexp.sweeps.plan import Composer, PlannedJob, distinct, make_plan
-from attnexp.sweeps.tuned import TunedJobs
+from attnexp.sweeps.tuned import TunedJobs, seeds_text
 
 
 def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
@@ -56,7 +56,8 @@ def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
         with Composer(context, config) as composer:
             if "tune" not in sweeper:
                 return list(make_plan(composer, composer.axes(given), rerun=False).jobs)
-            seeds, finals = (",".join(map(str, each)) for each in (sweeper.seeds, sweeper.finals))
+            seeds = seeds_text("hydra.sweeper.seeds", sweeper.seeds)
+            finals = seeds_text("hydra.sweeper.finals", sweeper.finals)
             jobs = TunedJobs(
                 composer, given, sweeper.tune, seeds, sweeper.metric, sweeper.beyond, finals
             )

@@ -38,6 +38,12 @@ SEED = "seed"
 FEW = 3
 """The number of values from which a best one at their end is worth a warning."""
 
+VALIDATED = ("val_", "loo_", "train_")
+"""The beginnings of numbers that the test set has no part in."""
+
+MOST_BEYOND = 20
+"""The most numbers that are tried beyond an end."""
+
 FINALISTS = 2
 """The choices that are tried at the further seeds."""
 
@@ -84,6 +90,11 @@ class Means:
     ties: Mapping[Choice, float]
     higher_ties: bool
     error: str = ""
+
+    @property
+    def scores(self) -> dict[Choice, object]:
+        """The means of each choice by both metrics; choices with the same are equally good."""
+        return {each: (value, self.ties.get(each)) for each, value in self.values.items()}
 
     def best(self, among: Iterable[Choice]) -> Choice | None:
         """Return the best of choices; of equally good ones the first; None if none was measured."""
@@ -172,6 +183,15 @@ class TunedJobs:
         beyond: int = 0,
         finals: str = "",
     ) -> None:
+        if metric is not None and not metric.startswith(VALIDATED):
+            raise RequestError(
+                f"hydra.sweeper.metric={metric} may be of the test set: choose by a number that "
+                f"begins with {', '.join(VALIDATED)}, such as val_loss"
+            )
+        if type(beyond) is not int or not 0 <= beyond <= MOST_BEYOND:
+            raise RequestError(
+                f"hydra.sweeper.beyond must be a whole number from 0 to {MOST_BEYOND}, got {beyond}"
+            )
         self.composer = composer
         self._metric = metric
         self._beyond = beyond
@@ -184,9 +204,7 @@ class TunedJobs:
         self.final_seeds = expand(composer.parse([f"{SEED}={finals}"])[SEED]) if finals else ()
         tuning = [each.text for each in (*self.tuning_seeds, *self.final_seeds)]
         if len({*tuning}) < len(tuning):
-            raise RequestError(
-                f"hydra.sweeper.seeds={seeds} and hydra.sweeper.finals={finals} have a seed twice"
-            )
+            raise RequestError(f"the tuning seeds have one twice: {', '.join(tuning)}")
         shared = {each.text for each in self.compared_seeds}.intersection(tuning)
         if shared:
             raise RequestError(
@@ -204,7 +222,7 @@ class TunedJobs:
         if beyond and not any(further.values()):
             raise RequestError(
                 f"hydra.sweeper.beyond={beyond} needs {FEW} positive numbers or more of a tuned "
-                f"setting, got {' '.join(tune)}"
+                f"setting, not all of them whole, got {' '.join(tune)}"
             )
         overrides |= {name: (*own, *further[name]) for name, own in starts.items()}
         every = (*self.compared_seeds, *self.tuning_seeds, *self.final_seeds)
@@ -241,7 +259,7 @@ class TunedJobs:
         while all(_has_ended(job) for own in tried.values() for job in own):
             means = self._means(tried)
             best = means.best(tried)
-            further = None if best is None else self._next(best, means.values)
+            further = None if best is None else self._next(best, means.scores)
             if further is None:
                 for choice in self._finalists(means):
                     tried[choice] += jobs(choice, self.final_seeds)
@@ -249,7 +267,7 @@ class TunedJobs:
             tried[further] = list(jobs(further, self.tuning_seeds))
         return tried
 
-    def _next(self, best: Choice, means: Mapping[Choice, float | None]) -> Choice | None:
+    def _next(self, best: Choice, means: Mapping[Choice, object]) -> Choice | None:
         """Return the choice with the next number of a setting whose best one is at an end."""
         for place, axis in enumerate(self._tuned):
             if _at_end(place, best, means):
@@ -346,11 +364,9 @@ class TunedJobs:
         best = means.best(each for each in tried if len(tried[each]) == most) or means.best(tried)
         if means.metric is None or best is None:
             raise RunFailedError(f"{label} failed at every value that was tried: {means.error}")
-        ends = [
-            axis.name
-            for place, axis in enumerate(self._tuned)
-            if _at_end(place, best, means.values)
-        ]
+        first = {each: jobs[: len(self.tuning_seeds)] for each, jobs in tried.items()}
+        scores = self._means(first).scores
+        ends = [axis.name for place, axis in enumerate(self._tuned) if _at_end(place, best, scores)]
         return Tuned(means.metric, best, means.values, ends)
 
     def _means(self, tried: Tried) -> Means:
@@ -402,6 +418,14 @@ def _data_of(seed: Override) -> Override:
     return Override(f"{DATA_SEED}={_value(seed)}", seed.value)
 
 
+def seeds_text(name: str, seeds: object) -> str:
+    """Return seeds as on the command line. Raises RequestError unless they are whole numbers."""
+    found = list(seeds) if isinstance(seeds, Sequence) and not isinstance(seeds, str) else [None]
+    if not all(type(seed) is int and seed >= 0 for seed in found):
+        raise RequestError(f"{name} must be a list of whole numbers, such as [1001], got {seeds}")
+    return ",".join(map(str, found))
+
+
 def _all(tried: Mapping[Case, Tried]) -> list[PlannedJob]:
     return [job for own in tried.values() for at_choice in own.values() for job in at_choice]
 
@@ -443,17 +467,18 @@ def _number(override: Override) -> float:
 def _further(name: str, given: Sequence[Override], beyond: int) -> list[Override]:
     """Return the numbers beyond those given, on each side in the ratio of the last two there.
 
-    None unless `FEW` positive numbers or more are given.
+    None unless `FEW` positive numbers or more are given, of which not all are whole: those count.
     """
     order = sorted({_number(each) for each in given})
-    if len(order) < FEW or not all(number > 0 for number in order):
+    whole = all(each.value is not None and isinstance(each.value[0], int) for each in given)
+    if whole or len(order) < FEW or not all(number > 0 for number in order):
         return []
     ends = ((order[0], order[0] / order[1]), (order[-1], order[-1] / order[-2]))
     found = [float(f"{end * ratio**k:.3g}") for end, ratio in ends for k in range(1, beyond + 1)]
     return [Override(f"{name}={number:g}", (number,)) for number in found]
 
 
-def _at_end(place: int, best: Choice, means: Mapping[Choice, float | None]) -> bool:
+def _at_end(place: int, best: Choice, means: Mapping[Choice, object]) -> bool:
     """Return whether the best value is the smallest or largest of several numbers that differ."""
     order = sorted({each[place] for each in means}, key=_number)
     if len(order) < FEW or any(math.isnan(_number(each)) for each in order):

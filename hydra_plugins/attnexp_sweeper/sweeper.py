@@ -68,10 +68,11 @@ class TunedSweeper(AttnexpSweeper):
 
     def sweep(self, arguments: list[str]) -> None:
         from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.tuned import TunedJobs, tuned_sweep
+        from attnexp.sweeps.tuned import TunedJobs, seeds_text, tuned_sweep
 
         given = [*self.params, *arguments]
-        seeds, finals = (",".join(map(str, each)) for each in (self.seeds, self.finals))
+        seeds = seeds_text("hydra.sweeper.seeds", self.seeds)
+        finals = seeds_text("hydra.sweeper.finals", self.finals)
         with Composer(self.hydra_context, self.config) as composer:
             jobs = TunedJobs(composer, given, self.tune, seeds, self.metric, self.beyond, finals)
             tuned_sweep(jobs, self.max_batch_size, self.dry_run)

@@ -140,7 +140,13 @@ def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(the
         ((RATES, "optim.lr=0.1"), "there is nothing to tune"),
         (("hydra.sweeper.tune=[]",), "there is nothing to tune"),
         (("hydra.sweeper.tune=['optim.rate=1,2']",), "no setting 'rate' in 'optim'"),
-        ((WIDTHS, "hydra.sweeper.metric=speed", *COMPARED[5:]), "metric 'speed' is not a choice"),
+        ((WIDTHS, "hydra.sweeper.metric=val_x", *COMPARED[5:]), "metric 'val_x' is not a choice"),
+        ((WIDTHS, "hydra.sweeper.metric=test_mse"), "test_mse may be of the test set"),
+        ((RATES, "hydra.sweeper.beyond=two"), "must be a whole number from 0 to 20, got two"),
+        ((RATES, "hydra.sweeper.beyond=1000"), "must be a whole number from 0 to 20, got 1000"),
+        ((RATES, "hydra.sweeper.finals=5"), "finals must be a list of whole numbers"),
+        ((RATES, "hydra.sweeper.finals=[a]"), "finals must be a list of whole numbers"),
+        ((RATES, "hydra.sweeper.seeds=null"), "seeds must be a list of whole numbers"),
     ],
 )
 def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
@@ -260,7 +266,7 @@ def searched(tmp_path, monkeypatch):
         monkeypatch.setattr(tuning, "_has_ended", lambda _: True)
         monkeypatch.setattr(tuning, "mean_of", number)
         monkeypatch.setattr(tuning, "selection_of", lambda _: "loss")
-        summary = SimpleNamespace(better={"loss": "lower", "accuracy": "higher"})
+        summary = SimpleNamespace(better={"loss": "lower", "val_accuracy": "higher"})
         monkeypatch.setattr(tuning, "finished", lambda _: summary)
         seen = {}
         search_of = tuning.TunedJobs._search
@@ -315,13 +321,22 @@ def test_the_two_best_are_tried_at_further_seeds(searched):
     assert found == ({1000: GIVEN, 1001: GIVEN[1:], 1002: GIVEN[1:]}, 0.0125)
 
 
+def test_where_the_metric_ties_the_loss_says_whether_the_best_is_at_an_end(searched):
+    words = ("hydra.sweeper.metric=val_accuracy", "hydra.sweeper.beyond=2")
+    falling = lambda rate, _: -rate  # noqa: E731
+    found = searched(lambda *_: 0.0, falling, *words, metric="val_accuracy")
+    assert found == ({1000: [*GIVEN, 0.0312, 0.0781]}, 0.0781)
+    even = searched(lambda *_: 0.0, lambda *_: 1.0, *words, metric="val_accuracy")
+    assert even == ({1000: GIVEN}, 0.002)
+
+
 @pytest.mark.parametrize(("second", "taken"), [(0.985, 0.005), (0.995, 0.0125)])
 def test_the_loss_decides_between_values_within_a_percent(searched, second, taken):
     accuracy = {0.002: 0.5, 0.005: 1.0, 0.0125: second}
     loss = {0.002: 0.0, 0.005: 0.2, 0.0125: 0.1}
-    words = ("hydra.sweeper.metric=accuracy",)
+    words = ("hydra.sweeper.metric=val_accuracy",)
     found = searched(
-        lambda rate, _: accuracy[rate], lambda rate, _: loss[rate], *words, metric="accuracy"
+        lambda rate, _: accuracy[rate], lambda rate, _: loss[rate], *words, metric="val_accuracy"
     )
     assert found[1] == taken
 
@@ -329,10 +344,11 @@ def test_the_loss_decides_between_values_within_a_percent(searched, second, take
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["hydra.sweeper.finals=[1000,1001]"], "have a seed twice"),
+        (["hydra.sweeper.finals=[1000,1001]"], "the tuning seeds have one twice"),
         (["hydra.sweeper.finals=[1]"], "would both tune and be compared"),
         (["hydra.sweeper.beyond=1", "optim.lr=0.1,0.2"], "needs 3 positive numbers or more"),
         (["hydra.sweeper.beyond=1", "optim.lr=-1,0.1,0.2"], "needs 3 positive numbers or more"),
+        (["hydra.sweeper.beyond=1", "optim.lr=1,2,4"], "not all of them whole"),
     ],
 )
 def test_a_search_that_cannot_be_is_one_sentence(searched, words, sentence):
