@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 
@@ -14,13 +15,34 @@ from attnexp.cards.carry_out import measured
 from attnexp.cards.judge import verdicts
 from attnexp.cards.lines import BEYOND, Effort
 from attnexp.cards.nearest import with_products
+from attnexp.cards.numbers import trial_result
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import SEEDS, LevelName, SizedTrial
+from attnexp.config.compose import CommandLine
+from attnexp.config.schema import import_target
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.origin.command_line import own_words
 from attnexp.runs.origin.provenance import processor, versions
+from attnexp.select.number import AT, metric_of
+from attnexp.select.sample import EXAMPLES
+from attnexp.stats.intervals import RANGES, UNBOUNDED
 from attnexp.stats.scaled import mean
+
+SETTINGS = (
+    "words",
+    "tune",
+    "harder",
+    "metric",
+    "columns",
+    "counted",
+    "of_products",
+    "equal_within",
+)
+"""The fields of a trial that its file decides."""
+
+OF_COST = ("columns",)
+"""The fields of which those of costs are measured."""
 
 CELLS = 2
 """The cells that are made anew."""
@@ -30,6 +52,14 @@ FORGED = 0.2
 
 WHOLE = 1e-6
 """The distance from a whole number of right answers up to which a share can be one of them."""
+
+
+STANDARDS = {
+    True: "each number the same",
+    False: "by other software or on another processor: the verdicts the same, the means within "
+    "their intervals",
+}
+"""How rows are compared, by whether the card was made with this software on this processor."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +87,31 @@ def require_possible(card: Card, tasks: Sequence[SizedTrial]) -> None:
 
 
 def _faults(card: Card, tasks: dict[str, SizedTrial]) -> Iterator[str]:
+    names = [trial.name for trial in card.trials]
+    if len({*names}) < len(names):
+        yield "a trial is there twice"
+    rows = [[row.label for row in trial.rows] for trial in card.trials]
+    if any(own != rows[0] or len({*own}) < len(own) or own[0] != card.subject for own in rows):
+        yield f"its trials have other rows than {card.subject} first and the same next to it"
     for trial in card.trials:
         if trial.name not in tasks:
             yield f"{trial.name} is not a trial of --{card.level}"
             continue
         task = tasks[trial.name]
-        now = (task.words, task.trial.tune, task.metric, task.trial.equal_within)
-        own = (trial.words, trial.tune, trial.metric, trial.equal_within)
-        if (*own, trial.of_products) != (*now, task.trial.of_products):
-            yield f"{trial.name} has other settings than the trial of that name"
+        now = trial_result(task, [])
+        for field in SETTINGS[: -1 if task.trial.cost else None]:
+            if getattr(trial, field) != getattr(now, field):
+                yield f"{trial.name} has {field} {getattr(trial, field)}, not {getattr(now, field)}"
+        if facts := _facts(card, task):
+            for field, value in zip(("better", "unit", "examples"), facts, strict=True):
+                if getattr(trial, field) != value:
+                    yield f"{trial.name} has {field} {getattr(trial, field)}, not {value}"
         for row in trial.rows:
-            yield from _faults_of_row(card, trial, row)
+            jobs = card.seeds if task.trial.works is None else math.inf
+            yield from _faults_of_row(card, trial, row, jobs)
 
 
-def _faults_of_row(card: Card, trial: TrialResult, row: RowResult) -> Iterator[str]:
+def _faults_of_row(card: Card, trial: TrialResult, row: RowResult, jobs: float) -> Iterator[str]:
     place = f"{trial.name}, {row.label}"
     try:
         if row_of(row.words).label != row.label:
@@ -83,9 +124,14 @@ def _faults_of_row(card: Card, trial: TrialResult, row: RowResult) -> Iterator[s
                 yield f"{place}: there is no seed {seed} among {card.seeds}"
             if name == trial.metric and not _can_be(value, trial):
                 yield f"{place}: {name} cannot be {value:.6g} of {trial.examples} examples"
-    decided = len(row.values(trial.metric)) + len({*row.diverged}) + row.lost
-    if decided < card.seeds:
-        yield f"{place}: {decided} of {card.seeds} seeds are there"
+    diverged, there = {*row.diverged}, {*row.numbers.get(trial.metric, {})}
+    if diverged & there or not diverged <= {*range(1, card.seeds + 1)}:
+        yield f"{place}: seeds {sorted(diverged)} cannot have diverged"
+    decided = len(there) + len(diverged) + row.lost
+    if not card.seeds <= decided <= jobs:
+        yield f"{place}: {decided} results are there of {card.seeds} seeds"
+    if there and trial.tune and not row.tuned:
+        yield f"{place}: the tuned values are not there"
     for name, tuned in row.tuned.items():
         if not _is_tried(name, tuned, trial.tune):
             yield f"{place}: {name}={tuned} is not tried"
@@ -93,12 +139,29 @@ def _faults_of_row(card: Card, trial: TrialResult, row: RowResult) -> Iterator[s
 
 def _can_be(value: float, trial: TrialResult) -> bool:
     """Return whether a value is in its range, and of exact match a number of right answers."""
-    if trial.unit != "share":
-        return math.isfinite(value)
-    if not 0 <= value <= 1 or trial.metric != "exact_match":
-        return 0 <= value <= 1
+    least, most = RANGES.get(trial.unit, UNBOUNDED)
+    if not (math.isfinite(value) and least <= value <= most) or trial.metric != "exact_match":
+        return math.isfinite(value) and least <= value <= most
     right = value * trial.examples
     return abs(right - round(right)) <= WHOLE * trial.examples
+
+
+def _facts(card: Card, task: SizedTrial) -> tuple[str, str, int] | None:
+    """Return the direction and the unit of the number that decides, and its examples.
+
+    None for costs, which no run measures.
+    """
+    if task.trial.cost:
+        return None
+    if task.trial.works is not None:
+        return "higher", "", EXAMPLES
+    config = CommandLine.read([*task.words, "figures=false"]).compose()
+    assert config is not None
+    settings = config.settings
+    task_class = cast(Any, import_target(settings["task"], "task"))
+    declared = {each.name: each for each in task_class.metrics}[metric_of(task.metric)]
+    tested = settings["data"].get("num_test") if AT not in task.metric else None
+    return declared.better or "higher", declared.unit, tested or EXAMPLES
 
 
 def _is_tried(name: str, value: str, tune: Sequence[str]) -> bool:
@@ -161,8 +224,15 @@ def _difference(card: Card, trial: TrialResult, row: RowResult, found: RowResult
     if not found.values(name):
         return f"it has no result now: {found.why}"
     if is_same_build(card):
-        seeds = [s for s, v in found.numbers[name].items() if row.numbers[name].get(s) != v]
-        return f"seeds {', '.join(map(str, seeds))} have other numbers" if seeds else ""
+        changed = [
+            f"{number} of seed {seed}"
+            for number, values in found.numbers.items()
+            for seed, value in values.items()
+            if row.numbers.get(number, {}).get(seed) != value
+        ]
+        if changed or row.diverged != found.diverged:
+            return f"{', '.join(changed[:3]) or 'the seeds that diverged'}: not the same now"
+        return ""
     rows = [
         msgspec.structs.replace(each, numbers=found.numbers, diverged=found.diverged)
         if each is row
@@ -188,10 +258,13 @@ def is_same_build(card: Card) -> bool:
 def certainty(card: Card) -> str:
     """Return how often a card passes of which a part is forged."""
     number = len(_cells(card))
+    if not number:
+        raise RequestError("none of its rows can be made anew: none has a result apart from cost")
     forged, again = max(1, round(FORGED * number)), min(CELLS, number)
     passes = math.comb(number - forged, again) / math.comb(number, again)
     return (
-        f"{again} of {number} rows of trials were made anew: if {forged} were forged, {passes:.0%} "
+        f"{again} of {number} rows of trials were made anew, "
+        f"{STANDARDS[is_same_build(card)]}: if {forged} were forged, {passes:.0%} "
         "of draws would find none; another --seed draws others"
     )
 

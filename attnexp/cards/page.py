@@ -61,24 +61,33 @@ def summary_sentences(card: Card) -> list[str]:
     every = [verdict for own in found for verdict in own]
     sentences = []
     for baseline in dict.fromkeys(verdict.baseline for verdict in every):
-        own = [verdict for verdict in every if verdict.baseline == baseline]
+        own = [each for each in every if each.baseline == baseline and each.word != "skip"]
+        if not own:
+            continue
         held = counts(each for each in own if each.holds)
         told = ", ".join(f"{word} in {number}" for word, number in held)
         look = sum(each.word in TOLD_APART and not each.holds for each in own)
         sentences.append(
             f"{card.subject} next to {baseline}, over {count_text(len(own), 'trial')}: "
-            f"{told or 'no difference shown'}"
+            f"{told or _nothing_shown(own)}"
             + (f"; {count_text(look, 'reason')} to look" if look else "")
         )
     named = largest(every)
     if named:
         sentences.append("The largest differences: " + "; ".join(v.sentence for v in named))
+    lost = {own[0].trial: own[0].because for own in found if {v.word for v in own} == {"skip"}}
+    sentences += [f"Not measured: {trial}: {because}" for trial, because in lost.items()]
     nothing = [own[0].trial for own in found if own and says_nothing(own)]
     if nothing:
         sentences.append(
             f"Nothing is told by {', '.join(nothing)}: all rows are at the floor or at the ceiling"
         )
     return sentences
+
+
+def _nothing_shown(own: Sequence[CardVerdict]) -> str:
+    few = all(verdict.word == "too few seeds" for verdict in own)
+    return "too few seeds for a verdict" if few else "no difference shown"
 
 
 def overview(card: Card) -> Grid:
@@ -206,6 +215,8 @@ def _number(trial: TrialResult, row: RowResult, name: str) -> str:
         return SKIP
     least = trial.counted.get(name)
     seeds = "" if least is None else f" ({sum(v >= least for v in values)}/{len(values)})"
+    if name not in (trial.metric, *trial.counted) and len(values) < len(row.values(trial.metric)):
+        seeds = f" ({count_text(len(values), 'seed')})"
     return number_text(mean(values)) + seeds
 
 

@@ -137,5 +137,5 @@ def read_tasks(
             raise RequestError(f"--trials: {name} is in --{' and --'.join(levels)}, not --{level}")
     return [
         SizedTrial(name, first_line(files[name]), found[name], there[name])
-        for name in names or sorted(there, key=lambda name: (found[name].cost, name))
+        for name in dict.fromkeys(names) or sorted(there, key=lambda name: (found[name].cost, name))
     ]

@@ -160,8 +160,9 @@ def _check(arguments: argparse.Namespace) -> None:
     from attnexp.cards.check import certainty, checked, drawn, level_of, require_possible
     from attnexp.cards.trial import MINUTES, read_tasks
 
-    if arguments.words:
-        raise RequestError(f"--check takes a card alone, got {' '.join(arguments.words)}")
+    others = (arguments.trials, arguments.baseline, arguments.into, arguments.compare)
+    if arguments.words or any(others) or arguments.dry_run or arguments.output or arguments.level:
+        raise RequestError("--check takes a card, --seed, --minutes and --config-dir alone")
     if arguments.config_dir is not None:
         search_user_modules(arguments.config_dir)
     card, path = read_card(arguments.check), arguments.check
@@ -170,6 +171,7 @@ def _check(arguments: argparse.Namespace) -> None:
     require_possible(card, tasks)
     by_name = {task.name: task for task in tasks}
     minutes = arguments.minutes or MINUTES[level]
+    sentence = certainty(card)
     cells = drawn(card, arguments.seed)
     found = []
     with console.progress("check", len(cells)) as advance:
@@ -182,14 +184,14 @@ def _check(arguments: argparse.Namespace) -> None:
     for cell in found:
         anew = "" if cell.again is None else console.number_text(cell.again)
         texts = (cell.trial, cell.row, console.number_text(cell.stored), anew)
-        table.add_row(*map(escape, (*texts, cell.fault or "as stored")))
+        table.add_row(*map(escape, (*texts, cell.fault or "confirmed")))
     console.out.print(table)
     if faults := [cell for cell in found if cell.fault]:
         raise RunFailedError(
             f"{path} is not confirmed: "
             + "; ".join(f"{cell.trial}, {cell.row}: {cell.fault}" for cell in faults)
         )
-    console.say(f"{path}: {certainty(card)}")
+    console.say(f"{path}: {sentence}")
 
 
 def make_parser() -> Arguments:

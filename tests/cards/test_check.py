@@ -20,7 +20,11 @@ HIGHER = (0.9, 0.91, 0.92, 0.93, 0.94, 0.95)
 TASK = SizedTrial(
     "reverse",
     "Can it?",
-    Trial("a paper", "exact_match", 0.02, ["data=reverse"], tune=["optim.lr=0.1,0.2,0.4"]),
+    Trial(
+        *("a paper", "exact_match", 0.02, ["data=reverse", "data.num_test=100"]),
+        harder=["data.max_length"],
+        tune=["optim.lr=0.1,0.2,0.4"],
+    ),
     Level(),
 )
 
@@ -32,8 +36,10 @@ def of(label, *values, **others):
 
 
 def whole(**changes: Any) -> Card:
-    rows = (of("dot", *SHARES, tuned={"optim.lr": "0.1"}), of("cosine", *HIGHER))
-    made = msgspec.structs.replace(trial(*rows), tune=TASK.trial.tune)
+    rate = {"optim.lr": "0.1"}
+    rows = (of("dot", *SHARES, tuned=rate), of("cosine", *HIGHER, tuned=rate))
+    fields = {"words": TASK.words, "tune": TASK.trial.tune}
+    made = msgspec.structs.replace(trial(*rows), **fields)
     return card(msgspec.structs.replace(made, **changes), subject="dot")
 
 
@@ -43,31 +49,43 @@ def with_row(**changes: Any) -> Card:
     return whole(rows=rows)
 
 
+def numbers(*values, first=1):
+    return {"exact_match": dict(enumerate(values, first))}
+
+
 def test_a_card_as_it_is_made_is_possible():
     require_possible(whole(), [TASK])
     require_possible(with_row(tuned={"optim.lr": "0.025"}), [TASK])
-    require_possible(with_row(numbers={"exact_match": {1: 0.5}}, diverged=[2, 3], lost=3), [TASK])
-
-
-def numbers(*values, first=1):
-    return {"exact_match": dict(enumerate(values, first))}
+    require_possible(with_row(numbers=numbers(0.5), diverged=[2, 3], lost=3), [TASK])
 
 
 @pytest.mark.parametrize(
     ("forged", "why"),
     [
         (whole(name="mine"), "mine is not a trial of --quick"),
-        (whole(words=["data=copy"]), "has other settings"),
-        (whole(tune=[]), "has other settings"),
-        (whole(equal_within=0.5), "has other settings"),
-        (whole(metric="test_loss"), "has other settings"),
-        (with_row(label="mine"), "these are the settings of dot"),
+        (whole(words=["data=copy"]), "has words"),
+        (whole(tune=[]), "has tune"),
+        (whole(equal_within=0.5), "has equal_within 0.5, not 0.02"),
+        (whole(metric="test_loss"), "has metric test_loss, not exact_match"),
+        (whole(better="lower"), "has better lower, not higher"),
+        (whole(unit="nats"), "has unit nats, not share"),
+        (whole(examples=10**6), "has examples 1000000, not 100"),
+        (whole(counted={"entropy": 1.0}), "has counted"),
+        (whole(columns=["entropy"]), "has columns"),
+        (msgspec.structs.replace(whole(), subject="mine"), "other rows than mine first"),
+        (with_row(label="mine"), "other rows than dot first"),
+        (with_row(words=["model=cosine", "normalizer=softmax"]), "are the settings of cosine"),
+        (card(*whole().trials * 2, subject="dot"), "a trial is there twice"),
+        (with_row(diverged=[1]), r"seeds \[1\] cannot have diverged"),
+        (with_row(diverged=[7]), r"seeds \[7\] cannot have diverged"),
+        (with_row(lost=600), "606 results are there of 6 seeds"),
+        (with_row(tuned={}), "the tuned values are not there"),
         (with_row(words=["seed=3"]), "trials set seed"),
         (with_row(numbers=numbers(*SHARES, first=2)), "no seed 7 among 6"),
         (with_row(numbers=numbers(*SHARES[:5], 0.505)), "cannot be 0.505 of 100 examples"),
         (with_row(numbers=numbers(*SHARES[:5], 1.5)), "cannot be 1.5"),
         (with_row(numbers=numbers(*SHARES[:5], float("nan"))), "cannot be nan"),
-        (with_row(numbers=numbers(*SHARES[:5])), "5 of 6 seeds are there"),
+        (with_row(numbers=numbers(*SHARES[:5])), "5 results are there of 6 seeds"),
         (with_row(tuned={"optim.lr": "0.3"}), "optim.lr=0.3 is not tried"),
         (with_row(tuned={"optim.lr": "3.2"}), "optim.lr=3.2 is not tried"),
         (with_row(tuned={"arch.dim": "8"}), "arch.dim=8 is not tried"),
@@ -103,6 +121,8 @@ def test_the_chance_to_pass_is_that_of_a_draw_without_a_forged_row():
     pairs = list(combinations(range(14), 2))
     share = sum(min(pair) >= 3 for pair in pairs) / len(pairs)
     assert f"if 3 were forged, {share:.0%} of draws" in certainty(many())
+    with pytest.raises(RequestError, match="none of its rows can be made anew"):
+        certainty(card())
     assert certainty(many()).startswith("2 of 14 rows of trials were made anew")
 
 
@@ -125,7 +145,7 @@ def made_anew(monkeypatch):
 def test_with_the_same_build_each_number_must_be_the_same(made_anew):
     assert made_anew(*SHARES, same_build=True).fault == ""
     other = (*SHARES[:5], 0.5)
-    assert made_anew(*other, same_build=True).fault == "seeds 6 have other numbers"
+    assert made_anew(*other, same_build=True).fault == "exact_match of seed 6: not the same now"
     assert made_anew(*other).fault == ""
 
 

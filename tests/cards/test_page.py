@@ -29,13 +29,23 @@ def whole():
 
 
 def test_the_sentences_count_verdicts_and_name_the_largest_difference(whole):
-    first, second, last = summary_sentences(whole)
+    first, last = summary_sentences(whole)
     assert first == "mine next to other, over 1 trial: better in 1"
-    assert second == "mine next to third, over 1 trial: no difference shown"
     assert last == (
         "The largest differences: reverse: mine is better than other "
         "(6 of 6 and 0 of 6 seeds learned, p = 0.0022)"
     )
+
+
+def test_the_sentences_say_of_a_trial_without_a_verdict_why():
+    few = card(trial(row("mine", *HIGH[:2]), row("other", *MIDDLE[:2])))
+    assert summary_sentences(few) == [
+        "mine next to other, over 1 trial: too few seeds for a verdict"
+    ]
+    lost = card(trial(row("mine", lost=6, why="ValueError: no"), row("other", *HIGH)))
+    assert summary_sentences(lost) == ["Not measured: reverse: mine: ValueError: no"]
+    solved = card(trial(row("mine", *HIGH), row("other", *HIGH[::-1])))
+    assert summary_sentences(solved)[-1].startswith("Nothing is told by reverse: all rows are at")
 
 
 def test_the_table_says_skip_for_what_was_not_measured(whole):

@@ -64,7 +64,7 @@ def content(folder="outputs/cards/mine-quick.json"):
 def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeeds):
     words = own(GOOD)
     answer = succeeds("card", *words).stdout
-    assert "mine next to gaussian_learned, over 1 trial: no difference shown" in answer
+    assert "mine next to gaussian_learned, over 1 trial: too few seeds for a verdict" in answer
     (trial,) = content()["trials"]
     assert [row["label"] for row in trial["rows"]] == ["mine", "gaussian_learned"]
     ours = trial["rows"][0]
@@ -221,14 +221,17 @@ def test_two_rows_of_a_card_are_made_anew(own, succeeds, in_process):
     there = ("--config-dir", "my_conf")
     card = Path("outputs/cards/mine-quick.json")
     answer = succeeds("card", "--check", str(card), *there)
-    assert answer.stdout.count("as stored") == 2
+    assert answer.stdout.count("confirmed") == 2
     assert "2 of 2 rows of trials were made anew" in " ".join(answer.stdout.split())
     forged = json.loads(card.read_text())
     forged["trials"][0]["rows"][0]["numbers"]["test_mse"]["1"] *= 1.001
     Path("forged.json").write_text(json.dumps(forged))
     answer = in_process("card", "--check", "forged.json", *there)
     assert answer.returncode == 1
-    assert "forged.json is not confirmed: mine, mine: seeds 1 have other numbers" in answer.stderr
+    assert (
+        "forged.json is not confirmed: mine, mine: test_mse of seed 1: not the same now"
+        in answer.stderr
+    )
     forged["seeds"] = 1
     Path("forged.json").write_text(json.dumps(forged))
     answer = in_process("card", "--check", "forged.json", *there)
