@@ -144,8 +144,8 @@ FAULTS = (
     ),
     (
         "sweeps/tuned.py",
-        'best = (max if better == "higher" else min)(measured',
-        'best = (min if better == "higher" else max)(measured',
+        "top = (max if self.higher else min)(found.values())",
+        "top = (min if self.higher else max)(found.values())",
     ),
     (
         "tasks/regression.py",

@@ -391,9 +391,9 @@ def test_the_word_after_a_flag_of_secrets_is_masked():
 @pytest.mark.parametrize("piece", ["a=", "--a ", "-", "token=", "; ", "'", "token=[", "token='a"])
 def test_long_text_is_looked_through_once(piece):
     """Ten times the text takes about ten times as long, and not a hundred times."""
-    start = time.perf_counter()
+    start = time.process_time()
     masked(piece * 20_000)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_the_working_directory_is_not_a_password(in_process, monkeypatch, tmp_path):
