@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
@@ -22,9 +23,14 @@ def script(name: str) -> ModuleType:
     spec = spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
     assert spec is not None
     module = module_from_spec(spec)
+    neighbours = [path.stem for path in (ROOT / "docs").glob("*.py")]
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "docs")
+        for each in neighbours:  # a benchmark may have the same name
+            patch.delitem(sys.modules, each, raising=False)
         spec.loader.exec_module(module)
+        for each in neighbours:
+            sys.modules.pop(each, None)
     return module
 
 
