@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from attnexp.cards.card_file import Card, merged, read_card
-from attnexp.cards.judge import TOLD_APART, counts, judged
+from attnexp.cards.judge import judged, reasons_to_look, told
 from attnexp.cards.page import leaderboard
 from attnexp.cards.trial import GROUP, LevelName, Trial, read_tasks
 from attnexp.config.documents import read_document
@@ -50,10 +50,9 @@ def verdict_rows(name: str, card: Card) -> list[str]:
     lines = []
     for baseline in dict.fromkeys(verdict.baseline for verdict in found):
         own = [verdict for verdict in found if verdict.baseline == baseline]
-        told = ", ".join(f"{word} in {n}" for word, n in counts(each for each in own if each.holds))
-        look = sum(each.word in TOLD_APART and not each.holds for each in own)
+        look = reasons_to_look(own)
         shown = f"[{card.subject}](cards/{name}.json)"
-        cells = (shown, card.seeds, card.date, baseline, told, look or "")
+        cells = (shown, card.seeds, card.date, baseline, told(own), look or "")
         lines.append(f"| {' | '.join(map(str, cells))} |\n")
     return lines
 

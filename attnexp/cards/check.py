@@ -13,7 +13,7 @@ import msgspec
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.carry_out import measured
 from attnexp.cards.judge import verdicts
-from attnexp.cards.lines import BEYOND, Effort
+from attnexp.cards.lines import BEYOND, Effort, tuned_numbers
 from attnexp.cards.nearest import with_products
 from attnexp.cards.numbers import trial_result
 from attnexp.cards.rows import row_of
@@ -28,6 +28,7 @@ from attnexp.select.number import AT, metric_of
 from attnexp.select.sample import EXAMPLES
 from attnexp.stats.intervals import RANGES, UNBOUNDED
 from attnexp.stats.scaled import mean
+from attnexp.sweeps.tuned import numbers_beyond
 
 SETTINGS = (
     "words",
@@ -166,17 +167,16 @@ def _facts(card: Card, task: SizedTrial) -> tuple[str, str, int] | None:
 
 def _is_tried(name: str, value: str, tune: Sequence[str]) -> bool:
     """Return whether a value is among those given, or among the next ones beyond their ends."""
-    values = next((each.partition("=")[2].split(",") for each in tune if f"{name}=" in each), [])
-    try:
-        order, number = sorted(map(float, values)), float(value)
-    except ValueError:
-        return value in values
-    if len(order) < 2:
-        return number in order
-    below, above = order[0] / order[1], order[-1] / order[-2]
-    further = [order[0] * below**k for k in range(1, BEYOND + 1)]
-    further += [order[-1] * above**k for k in range(1, BEYOND + 1)]
-    return any(math.isclose(number, each, rel_tol=0.01) for each in (*order, *further))
+    for each in tune:
+        own, _, given = each.partition("=")
+        if own == name:
+            numbers = tuned_numbers(each)
+            (number,) = tuned_numbers(f"{name}={value}") or [math.nan]
+            return value in given.split(",") or number in (
+                *numbers,
+                *numbers_beyond(numbers, BEYOND),
+            )
+    return False
 
 
 def drawn(card: Card, seed: int) -> list[tuple[TrialResult, RowResult]]:

@@ -1,17 +1,15 @@
 """Verdicts on the subject of a card: first by the seeds that learned, then by the means."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.core.console import number_text
 from attnexp.select.sample import Sample, standings, with_diverged
 from attnexp.stats.compare import Standing, fewest_seeds
 from attnexp.stats.exact import fisher
-from attnexp.stats.flips import step_down_p
+from attnexp.stats.flips import adjusted_p
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.paired import paired
 from attnexp.stats.scaled import mean
@@ -89,9 +87,7 @@ def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
     pairs = [each.difference for own in found for each in own if len(each.difference) > 1]
     if not pairs:
         return found
-    seeds = list(dict.fromkeys(seed for pair in pairs for seed in pair))
-    matrix = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
-    adjusted = iter(step_down_p(matrix).tolist())
+    adjusted = iter(adjusted_p(pairs))
 
     def holds(verdict: CardVerdict) -> bool:
         if len(verdict.difference) < 2:
@@ -190,12 +186,22 @@ def largest(found: Sequence[CardVerdict]) -> list[CardVerdict]:
     return sorted(shown, key=lambda verdict: -verdict.size)[:MOST_NAMED]
 
 
-def counts(found: Iterable[CardVerdict]) -> Iterator[tuple[str, int]]:
+def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[str, int]]:
     """Yield how often each word was given, in a fixed order; words that were not are left out."""
-    found = list(found)
     for word in SIGNS:
         if number := sum(verdict.word == word for verdict in found):
             yield word, number
+
+
+def told(found: Sequence[CardVerdict]) -> str:
+    """Return in words how often a difference holds over the whole card; empty if none does."""
+    held = counts([verdict for verdict in found if verdict.holds])
+    return ", ".join(f"{word} in {number}" for word, number in held)
+
+
+def reasons_to_look(found: Sequence[CardVerdict]) -> int:
+    """Return how many differences are shown in their trial alone."""
+    return sum(verdict.word in TOLD_APART and not verdict.holds for verdict in found)
 
 
 def learned_text(trial: TrialResult, row: RowResult) -> str:

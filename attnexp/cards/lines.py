@@ -12,7 +12,7 @@ from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.command_line import own_words
 from attnexp.sweeps.line import compared_jobs
 from attnexp.sweeps.plan import PlannedJob
-from attnexp.sweeps.tuned import FEW
+from attnexp.sweeps.tuned import numbers_beyond
 
 FOLDER = Path("outputs") / "cards"
 """The folder of the runs, which all cards share."""
@@ -57,19 +57,19 @@ class Effort:
             finals = ",".join(map(str, FINALS))
             line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]
             line.append(f"hydra.sweeper.finals=[{finals}]")
-            if any(map(_has_ends, task.trial.tune)):
+            if any(numbers_beyond(tuned_numbers(each), BEYOND) for each in task.trial.tune):
                 line.append(f"hydra.sweeper.beyond={BEYOND}")
             if task.trial.tune_by is not None:
                 line.append(f"hydra.sweeper.metric={task.trial.tune_by}")
         return line
 
 
-def _has_ends(tuned: str) -> bool:
-    """Return whether `NAME=VALUE,...` gives several positive numbers, and so has ends."""
+def tuned_numbers(tuned: str) -> list[float]:
+    """Return the values of `NAME=VALUE,...`, none unless all of them are numbers."""
     values = tuned.partition("=")[2].split(",")
     with suppress(ValueError):
-        return len(values) >= FEW and all(float(value) > 0 for value in values)
-    return False
+        return [int(value) if value.isdecimal() else float(value) for value in values]
+    return []
 
 
 def compared(line: Sequence[str]) -> list[PlannedJob]:

@@ -7,14 +7,14 @@ from attnexp.cards.cost import SECONDS
 from attnexp.cards.judge import (
     HOLDS,
     SIGNS,
-    TOLD_APART,
     CardVerdict,
     ahead,
-    counts,
     judged,
     largest,
     learned_text,
+    reasons_to_look,
     says_nothing,
+    told,
 )
 from attnexp.core.console import number_text
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
@@ -64,12 +64,10 @@ def summary_sentences(card: Card) -> list[str]:
         own = [each for each in every if each.baseline == baseline and each.word != "skip"]
         if not own:
             continue
-        held = counts(each for each in own if each.holds)
-        told = ", ".join(f"{word} in {number}" for word, number in held)
-        look = sum(each.word in TOLD_APART and not each.holds for each in own)
+        look = reasons_to_look(own)
         sentences.append(
             f"{card.subject} next to {baseline}, over {count_text(len(own), 'trial')}: "
-            f"{told or _nothing_shown(own)}"
+            f"{told(own) or _nothing_shown(own)}"
             + (f"; {count_text(look, 'reason')} to look" if look else "")
         )
     named = largest(every)
@@ -198,12 +196,14 @@ def _result(trial: TrialResult, own: Sequence[CardVerdict]) -> Result:
         lost = f"{row.lost}: {row.why}" if row.lost else ""
         texts = [row.label, *texts, learned_text(trial, row), tuned, lost]
         rows.append([GridCell(text) for text in texts])
-    told = "; ".join(f"next to {v.baseline}: {v.word}{HOLDS * v.holds} ({v.because})" for v in own)
+    verdicts = "; ".join(
+        f"next to {v.baseline}: {v.word}{HOLDS * v.holds} ({v.because})" for v in own
+    )
     harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
     words = f" Settings: {' '.join(trial.words)}." if trial.words else ""
     products = " ".join(trial.of_products)
     words += f" Scores made of products have {products}." if products else ""
-    caption = f"{told}. Source: {trial.source}.{harder}{words}"
+    caption = f"{verdicts}. Source: {trial.source}.{harder}{words}"
     table = text_table(Grid(heads, [*map(Line, rows)], trial.asks, caption))
     return Result(trial.name, "", _dots(trial), table)
 

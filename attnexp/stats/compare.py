@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from attnexp.stats.flips import flipped_p, interval, step_down_p
+from attnexp.stats.flips import adjusted_p, flipped_p, interval, step_down_p
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
 from attnexp.stats.multiple import holm
 from attnexp.stats.paired import Values, every_pair, paired, seed_means
@@ -151,9 +151,7 @@ def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float
     """Return the p-value of each pair, adjusted for all of them."""
     if rule.overlap:
         return holm([_corrected_p(list(pair.values()), rule.overlap) for pair in pairs])
-    seeds = list(dict.fromkeys(seed for pair in pairs for seed in pair))
-    matrix = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
-    return [float(p) for p in step_down_p(matrix)]
+    return adjusted_p(pairs)
 
 
 def _standing_of(

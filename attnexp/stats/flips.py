@@ -13,7 +13,7 @@ It does not test that unlike distributions have equal means: a row that fails on
 cannot be exchanged with a row that is always as good as the other's mean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -86,6 +86,13 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
     adjusted = np.empty_like(z)
     adjusted[order] = np.maximum.accumulate((above / len(signs))[::-1])[::-1]
     return adjusted
+
+
+def adjusted_p(pairs: Sequence[Mapping[object, float]]) -> list[float]:
+    """Return the p-value of each pair of rows, given by seed, as `step_down_p` adjusts them."""
+    seeds = list(dict.fromkeys(seed for pair in pairs for seed in pair))
+    matrix = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
+    return [float(p) for p in step_down_p(matrix)]
 
 
 def flipped_p(differences: Sequence[float]) -> float:

@@ -61,7 +61,7 @@ def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
             jobs = TunedJobs(
                 composer, given, sweeper.tune, seeds, sweeper.metric, sweeper.beyond, finals
             )
-            return list(jobs.compared_plan(jobs.choose(jobs.tried())).jobs)
+            return list(jobs.plan(jobs.compared(jobs.choose(jobs.tried()))).jobs)
     except ComposeErrors as error:
         raise line.request_error(error) from error
 

@@ -127,7 +127,7 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
             seeds = len(jobs.compared_seeds)
             console.say(f"then {named}, each at its best values, with {seeds} seeds")
         else:
-            show_plan(jobs.compared_plan(jobs.choose(tried)))
+            show_plan(jobs.plan(jobs.compared(jobs.choose(tried))))
         return
     require_places(plan)
     executor = choose_executor(composer, partial(composer.job, jobs.axes), max_batch_size)
@@ -148,7 +148,8 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
         jobs.show(chosen)
         for case, at in tried.items():
             _record(_all({case: at}), jobs.tuning(case, chosen[case], tuning_run=True))
-        compared, plan = jobs.compared(chosen), jobs.compared_plan(chosen)
+        compared = jobs.compared(chosen)
+        plan = jobs.plan(compared)
         show_notes(plan)
 
         def mark() -> None:
@@ -196,6 +197,7 @@ class TunedJobs:
         self._metric = metric
         self._beyond = beyond
         self._numbers = itertools.count()
+        self._planned: dict[Choice, PlannedJob] = {}
         parsed = composer.parse([*tune, *arguments])
         overrides = {name: expand(each) for name, each in parsed.items()}
         seed = composer.config.seed
@@ -298,10 +300,9 @@ class TunedJobs:
             for (configuration, split), tuned in chosen.items()
         }
 
-    def compared_plan(self, chosen: Mapping[Case, Tuned]) -> Plan:
+    def plan(self, compared: Mapping[Case, Sequence[PlannedJob]]) -> Plan:
         """Return the plan of the compared jobs."""
-        jobs = [job for own in self.compared(chosen).values() for job in own]
-        return plan_of(jobs, self.composer.rerun)
+        return plan_of([job for own in compared.values() for job in own], self.composer.rerun)
 
     def choose(self, tried: Mapping[Case, Tried]) -> dict[Case, Tuned]:
         """Return the result of tuning for every configuration.
@@ -405,8 +406,11 @@ class TunedJobs:
         given |= {axis.name: each for axis, each in zip(self._fixed, configuration, strict=True)}
         given |= {axis.name: each for axis, each in zip(self._tuned, choice, strict=True)}
         for seed in seeds:
-            line = [given.get(axis.name, seed) for axis in self.axes]
-            yield self.composer.planned(self.axes, line, next(self._numbers))
+            line = tuple(given.get(axis.name, seed) for axis in self.axes)
+            if line not in self._planned:  # each stage asks for the jobs of those before it
+                job = self.composer.planned(self.axes, line, next(self._numbers))
+                self._planned[line] = job
+            yield self._planned[line]
 
 
 def _is_of_file(settings: Mapping[str, Any]) -> bool:
@@ -464,18 +468,23 @@ def _number(override: Override) -> float:
     return math.nan if isinstance(value, str | bool | None) else value
 
 
-def _further(name: str, given: Sequence[Override], beyond: int) -> list[Override]:
+def numbers_beyond(given: Sequence[float], beyond: int) -> list[float]:
     """Return the numbers beyond those given, on each side in the ratio of the last two there.
 
     None unless `FEW` positive numbers or more are given, of which not all are whole: those count.
     """
-    order = sorted({_number(each) for each in given})
-    whole = all(each.value is not None and isinstance(each.value[0], int) for each in given)
+    order = sorted({*given})
+    whole = all(isinstance(number, int) for number in given)
     if whole or len(order) < FEW or not all(number > 0 for number in order):
         return []
     ends = ((order[0], order[0] / order[1]), (order[-1], order[-1] / order[-2]))
-    found = [float(f"{end * ratio**k:.3g}") for end, ratio in ends for k in range(1, beyond + 1)]
-    return [Override(f"{name}={number:g}", (number,)) for number in found]
+    return [float(f"{end * ratio**k:.3g}") for end, ratio in ends for k in range(1, beyond + 1)]
+
+
+def _further(name: str, given: Sequence[Override], beyond: int) -> list[Override]:
+    """Return the overrides beyond those given."""
+    numbers = numbers_beyond([*map(_number, given)], beyond)
+    return [Override(f"{name}={number:g}", (number,)) for number in numbers]
 
 
 def _at_end(place: int, best: Choice, means: Mapping[Choice, object]) -> bool:
