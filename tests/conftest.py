@@ -39,6 +39,10 @@ pytest_plugins = ("stored_runs", "finished_runs")
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
+GROUPS = ("model", "normalizer", "positions", "data", "arch", "optim", "schedule", "experiment")
+"""The groups by whose choices a test may be repeated."""
+
+
 def choice_names(group: str) -> list[str]:
     """The choices of a group, found by listing the folder: a new file is tested at once."""
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
@@ -46,7 +50,7 @@ def choice_names(group: str) -> list[str]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes `model_name`, `data_name`, ... runs for every choice of that group."""
-    for group in ("model", "normalizer", "data", "arch", "optim", "schedule", "experiment"):
+    for group in GROUPS:
         if f"{group}_name" in metafunc.fixturenames:
             metafunc.parametrize(f"{group}_name", choice_names(group))
 

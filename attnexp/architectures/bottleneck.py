@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import PositionsName, positions_named
+from attnexp.architectures.positions import PositionsFactory
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
@@ -66,14 +66,14 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         dim: int = 64,
         ff_dim: int = 256,
         dropout: float = 0.0,
-        positions: PositionsName = "sinusoidal",
+        positions: PositionsFactory = Sinusoidal,
         attention_dropout: float = 0.0,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
         head_dim = features_a_head("dim", dim, heads)
-        self.positions = positions_named(positions)(dim, heads, spec.max_source)
+        self.positions = positions(dim=dim, heads=heads, longest=spec.max_source)
         self.positions.require_reach(spec.test_max_source)
         self.places = Sinusoidal(dim, heads, spec.max_target)
         self.dropout = Dropout(dropout)

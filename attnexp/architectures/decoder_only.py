@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import PositionsName, positions_named
+from attnexp.architectures.positions import PositionsFactory
+from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import (
     FeedForward,
@@ -75,7 +76,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         ff_dim: int = 256,
         feed_forward: bool = True,
         dropout: float = 0.0,
-        positions: PositionsName = "sinusoidal",
+        positions: PositionsFactory = Sinusoidal,
         attention_dropout: float = 0.0,
         residual: bool = True,
     ) -> None:
@@ -84,7 +85,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         require_positive("ff_dim", ff_dim)
         head_dim = features_a_head("dim", dim, heads)
         longest = spec.max_source + spec.max_target
-        self.positions = positions_named(positions)(dim, heads, longest)
+        self.positions = positions(dim=dim, heads=heads, longest=longest)
         self.positions.require_reach(spec.test_max_source + spec.test_max_target)
         self.dropout = Dropout(dropout)
         symbols = list(dict.fromkeys((*spec.source_vocab, *spec.target_vocab)))

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import Order, PositionsName, positions_named
+from attnexp.architectures.positions import Order, PositionsFactory
+from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
@@ -62,8 +63,8 @@ class Transformer(Seq2Seq[TransformerState]):
     (2021), in which the vectors of all symbols become the same.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
-    with sinusoidal positions, an odd dim / heads with rotary ones, dropouts outside [0, 1), unknown
-    positions, and sequences longer than learned positions.
+    with sinusoidal positions, an odd dim / heads with rotary ones, dropouts outside [0, 1), and
+    sequences longer than learned positions.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Transformer(Seq2Seq[TransformerState]):
         dim: int = 64,
         ff_dim: int = 256,
         dropout: float = 0.0,
-        positions: PositionsName = "sinusoidal",
+        positions: PositionsFactory = Sinusoidal,
         attention_dropout: float = 0.0,
         residual: bool = True,
     ) -> None:
@@ -86,12 +87,11 @@ class Transformer(Seq2Seq[TransformerState]):
         head_dim = features_a_head("dim", dim, heads)
         sizes = (dim, dim, dim, dim, heads, head_dim)
         attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
-        kind = positions_named(positions)
         self.dropout = Dropout(dropout)
         self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
         self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
-        self.source_positions = kind(dim, heads, spec.max_source)
-        self.target_positions = kind(dim, heads, spec.max_target)
+        self.source_positions = positions(dim=dim, heads=heads, longest=spec.max_source)
+        self.target_positions = positions(dim=dim, heads=heads, longest=spec.max_target)
         self.source_positions.require_reach(spec.test_max_source)
         self.target_positions.require_reach(spec.test_max_target)
         join = added if residual else replaced

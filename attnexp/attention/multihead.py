@@ -23,7 +23,7 @@ BiasOfQueries = Callable[
 ]
 """Returns a bias of the scores that depends on the queries W_q^i q of each head."""
 
-Bias = Float[Tensor, "*batch heads queries keys"] | BiasOfQueries
+Bias = Float[Tensor, "*batch #heads queries keys"] | BiasOfQueries
 
 
 class MultiHead(Attention):

@@ -43,7 +43,8 @@ def row_of(words: Sequence[str]) -> CardRow:
             raise RequestError(f"a card takes one value of {name}, got {value}")
         if name.partition(".")[0].lstrip("+~") in SIZED:
             raise RequestError(
-                f"{word}: trials set {name}; a card takes settings of model, normalizer and arch"
+                f"{word}: trials set {name}; a card takes settings of model, normalizer, "
+                "positions and arch"
             )
         given[name] = value
     whole = {**USUAL, **given}

@@ -200,9 +200,9 @@ def make_parser() -> Arguments:
     parser.add_argument(
         "words",
         nargs="*",
-        completes=chosen({name: name for name in ("model", "normalizer", "arch")}),
+        completes=chosen({name: name for name in ("model", "normalizer", "positions", "arch")}),
         metavar="NAME=VALUE",
-        help="model, normalizer, arch.positions or any of their settings",
+        help="model, normalizer, positions or any of their settings",
     )
     parser.add_argument(
         "--quick",

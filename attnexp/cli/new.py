@@ -23,6 +23,7 @@ KINDS = {
     "normalizer": ("normalizer", "`normalize`"),
     "data": ("data", "`truth`"),
     "sequences": ("data", "`families` and `batch_of`"),
+    "positions": ("positions", "`bias`"),
     "arch": ("arch", "`forward`"),
     "law": ("law", "`replace`"),
 }

@@ -14,6 +14,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from attnexp.architectures.base import Architecture
+from attnexp.architectures.positions import Positions
 from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
 from attnexp.config.job import Job
@@ -44,8 +45,11 @@ STEP_PAIRS = 2**36
 MOST_THREADS = max(256, os.cpu_count() or 1)
 """CPU threads of a run: far more than processors would exhaust the threads of the system."""
 
-SOFTMAX = "attnexp.normalizers.softmax.Softmax"
-"""The normalizer that an architecture without an argument `normalizer` computes."""
+COMMON = {
+    "normalizer": "attnexp.normalizers.softmax.Softmax",
+    "positions": "attnexp.architectures.positions.none.NoPositions",
+}
+"""The choice of each group that an architecture without an argument of its name computes."""
 
 UNTRAINED = 5
 """Untrained models by which chance is estimated."""
@@ -53,7 +57,8 @@ UNTRAINED = 5
 GIVEN = {
     "model": ("query_dim", "key_dim"),
     "normalizer": ("heads",),
-    "arch": ("spec", "score", "normalizer"),
+    "positions": ("dim", "heads", "longest"),
+    "arch": ("spec", "score", *COMMON),
     "data": ("generator",),
     "task": (),
     "optim": ("params",),
@@ -66,6 +71,7 @@ GIVEN = {
 MADE: Mapping[str, type] = {
     "model": Score,
     "normalizer": Normalizer,
+    "positions": Positions,
     "arch": Architecture,
     "data": Dataset,
     "task": Task,
@@ -73,7 +79,7 @@ MADE: Mapping[str, type] = {
 }
 """The type of object that the target of a group must make."""
 
-FINITE = ("model", "normalizer", "arch", "data")
+FINITE = ("model", *COMMON, "arch", "data")
 """Groups in whose formulas an infinite number has no meaning."""
 
 
@@ -123,9 +129,8 @@ def assemble(job: Job) -> PreparedRun:
     task: Task = made["task"]()
     architecture = import_target(plain["arch"], "arch")
     _check_fit(architecture, chosen, dataset)
-    make_model = partial(made["arch"], spec=dataset.spec, score=made["model"])
-    if _takes_normalizer(architecture, plain, chosen):
-        make_model = partial(make_model, normalizer=made["normalizer"])
+    taken = {group: made[group] for group in _groups_taken(architecture, plain, chosen)}
+    make_model = partial(made["arch"], spec=dataset.spec, score=made["model"], **taken)
     schedule = made["schedule"]()
     _check_schedule(schedule, plain["schedule"])
     with seeded(seed, "sizes"):
@@ -348,22 +353,29 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
         )
 
 
-def _takes_normalizer(
+def _groups_taken(
     architecture: Callable[..., Any], plain: Mapping[str, Any], chosen: Mapping[str, str]
-) -> bool:
-    """Return whether an architecture has an argument `normalizer`.
+) -> list[str]:
+    """Return the groups whose choice an architecture has an argument for.
 
-    Raises RequestError if it has none and the softmax, which it computes, was not chosen.
+    Raises RequestError for a choice that it has none for, and does not compute without.
     """
     parameters = inspect.signature(architecture).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    takes = takes_any or "normalizer" in parameters
-    if not takes and plain["normalizer"]["_target_"] != SOFTMAX:
-        raise RequestError(
-            f"arch={chosen['arch']} has no argument normalizer, so it cannot use "
-            f"normalizer={chosen['normalizer']}: choose normalizer=softmax"
-        )
-    return takes
+    taken = [group for group in COMMON if takes_any or group in parameters]
+    for group, common in COMMON.items():
+        if group not in taken and plain[group]["_target_"] != common:
+            raise RequestError(
+                f"arch={chosen['arch']} has no argument {group}, so it cannot use "
+                f"{group}={chosen[group]}: choose {group}={_name_of(group, common)}"
+            )
+    return taken
+
+
+def _name_of(group: str, target: str) -> str:
+    """Return the name of the choice of a group with this target."""
+    nodes = ((each.name, cast(DictConfig, OmegaConf.load(each.path))) for each in choices(group))
+    return next(name for name, node in nodes if node[TARGET] == target)
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:

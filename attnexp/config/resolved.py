@@ -31,6 +31,7 @@ class Settings:
 
     model: dict[str, Any]
     normalizer: dict[str, Any]
+    positions: dict[str, Any]
     arch: dict[str, Any]
     data: dict[str, Any]
     task: dict[str, Any]

@@ -100,7 +100,8 @@ def check_settings(
             parameter.VAR_POSITIONAL,
         )
         if required and name not in settings:
-            raise RequestError(f"{where}.{name} has no value, and there is no default")
+            path = f"{where}.{name}" if where else name
+            raise RequestError(f"{path} has no value, and there is no default")
 
 
 def check_type(value: object, annotation: Any, path: str) -> None:

@@ -25,7 +25,7 @@ class First(DrawnSequences):
     The language FIRST of Chiang and Cholak (2022), section 4: the n - 1 symbols behind the first
     say nothing, and a longer sequence has more of them. The mark (^0, ^1) stands for the paper's
     position vector, whose first entry is [i = 1] and all others 0, so that lengths beyond those of
-    training have no new positions: choose `arch.positions=none`. The answer is due at one query
+    training have no new positions: choose `positions=none`. The answer is due at one query
     behind the source, and the gold alignment is 0. Lengths are `min_length` to `max_length`, and
     all sources are different. The test set may have other lengths, `test_min_length` to
     `test_max_length`; an end that is None is that of training.

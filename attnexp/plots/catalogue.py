@@ -65,7 +65,7 @@ PICTURES = (
     ),
     Picture(
         "encoding",
-        "no vectors tell symbols their positions: arch.positions=sinusoidal or learned has them",
+        "no vectors tell symbols their positions: positions=sinusoidal and learned have them",
         draw_encodings,
     ),
 )

@@ -37,8 +37,7 @@ def sinusoids(count: int, dim: int) -> NDArray[np.float64]:
 
 def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
     """Return the vectors (positions, dim) by the name of their parameter; one of sinusoids."""
-    settings = run.group("arch")
-    kind, dim = settings.get("positions"), settings.get("dim")
+    kind, dim = run.choices.get("positions"), run.group("arch").get("dim")
     if kind == "sinusoidal" and isinstance(dim, int):
         return {"positions": sinusoids(SHOWN, dim)}
     if kind != "learned":
@@ -53,7 +52,7 @@ def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
 
 def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     count, dim = table.shape
-    kind = f"{run.group('arch')['positions']} positions"
+    kind = f"{run.choices['positions']} positions"
     figure = new_figure(8.8, 3.7, run.title, f"{kind}{f' of the {side}' if side else ''}")
     heat = min(max(2.4 * dim / max(count, 1), 1.2), 2.6)
     ((left, right),) = panels(figure, columns=2, width_ratios=[heat, 5.3 - heat])

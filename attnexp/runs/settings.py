@@ -8,6 +8,7 @@ from typing import Any
 GROUPS = (
     "model",
     "normalizer",
+    "positions",
     "arch",
     "data",
     "task",

@@ -8,6 +8,8 @@ import torch
 
 from attnexp.architectures.bottleneck import Bottleneck
 from attnexp.architectures.contract import draw_sequences
+from attnexp.architectures.positions.learned import Learned
+from attnexp.architectures.positions.none import NoPositions
 from attnexp.scores.scaled_dot import ScaledDot
 
 
@@ -125,7 +127,7 @@ def test_answers_are_due_where_they_are_asked(model):
 def test_learned_positions_refuse_longer_sources():
     spec, _ = draw_sequences()
     with pytest.raises(ValueError, match="9"):
-        Bottleneck(replace(spec, test_max_source=9), ScaledDot, positions="learned")
+        Bottleneck(replace(spec, test_max_source=9), ScaledDot, positions=Learned)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_learned_positions_refuse_longer_sources():
         ({"dim": 6, "heads": 4}, "dim must be a multiple of heads, got dim 6 and heads 4"),
         ({"layers": 0}, "layers must be greater than 0, got 0"),
         ({"ff_dim": 0}, "ff_dim must be greater than 0, got 0"),
-        ({"dim": 5, "heads": 1, "positions": "none"}, "need an even dim, got 5"),
+        ({"dim": 5, "heads": 1, "positions": NoPositions}, "need an even dim, got 5"),
         ({"dropout": 1.0}, "dropout"),
     ],
 )

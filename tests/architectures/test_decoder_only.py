@@ -6,6 +6,8 @@ from library_layers import copy_attention, copy_rest, randomised
 from torch import nn
 
 from attnexp.architectures.decoder_only import DecoderOnly
+from attnexp.architectures.positions.learned import Learned
+from attnexp.architectures.positions.none import NoPositions
 from attnexp.architectures.transformer import FeedForward
 from attnexp.core.batch import Seq2SeqSpec
 
@@ -25,7 +27,7 @@ def build(spec, scored):
 @torch.no_grad()
 def test_it_is_a_causal_stack_of_pytorch_over_the_joint_sequence(build, spec, batch):
     """Each example alone, without padding, through nn.TransformerEncoder with a causal mask."""
-    ours = randomised(build(positions="learned"))
+    ours = randomised(build(positions=Learned))
     layer = nn.TransformerEncoderLayer(
         DIM, HEADS, FF, dropout=0.0, batch_first=True, norm_first=True
     )
@@ -58,7 +60,7 @@ def test_symbols_of_one_name_are_one(build):
 
 
 def test_a_symbol_enters_with_entries_of_variance_one(build):
-    model = build(dim=512, heads=1, positions="none")
+    model = build(dim=512, heads=1, positions=NoPositions)
     entered = model._enter(model.source_rows[None], torch.zeros(1, 13, dtype=torch.long))
     assert entered.std().item() == pytest.approx(1, abs=0.05)
 

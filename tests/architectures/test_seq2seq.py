@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import choice_names
+from hydra.utils import get_object
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 from attnexp.architectures.decoder_only import DecoderOnly
-from attnexp.architectures.positions import KINDS
+from attnexp.architectures.positions.learned import Learned
+from attnexp.architectures.positions.rotary import Rotary
+from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import Transformer
@@ -31,7 +35,7 @@ MODELS: dict[str, Callable[..., Any]] = {
         spec, score, layers=3, heads=2, dim=6, ff_dim=11
     ),
     "transformer_learned": lambda spec, score: Transformer(
-        spec, score, layers=1, heads=1, dim=6, ff_dim=11, positions="learned"
+        spec, score, layers=1, heads=1, dim=6, ff_dim=11, positions=Learned
     ),
     "decoder_only": lambda spec, score: DecoderOnly(
         spec, score, layers=2, heads=2, dim=6, ff_dim=11
@@ -50,7 +54,7 @@ SIDES = {
 PLACED: dict[str, tuple[Callable[..., Any], str]] = {
     f"{arch.__name__}-{positions}": (arch, positions)
     for arch in (Transformer, DecoderOnly)
-    for positions in KINDS
+    for positions in choice_names("positions")
 }
 
 
@@ -72,11 +76,12 @@ def additive(kind, spec, scored):
 
 
 @pytest.fixture(params=["scaled_dot", "additive"])
-def placed(request, spec, scored):
+def placed(request, spec, scored, settings_of):
     """Builds a model with each kind of positions."""
 
     def build(name):
-        arch, positions = PLACED[name]
+        arch, choice = PLACED[name]
+        positions = get_object(settings_of("positions", choice)["_target_"])
         torch.manual_seed(3)
         sizes = {"layers": 2, "heads": 2, "dim": 8, "ff_dim": 11}
         return arch(spec, scored(request.param), positions=positions, **sizes).double()
@@ -127,11 +132,11 @@ def test_targets_may_be_due_at_some_of_the_queries_alone(additive, batch):
 def test_learned_positions_refuse_a_longer_test_set_when_built(spec, scored, architecture, longer):
     sizes = {"heads": 1, "dim": 6, "ff_dim": 11}
     same = replace(spec, test_max_source=spec.max_source, test_max_target=spec.max_target)
-    architecture(same, scored("dot"), positions="learned", **sizes)
+    architecture(same, scored("dot"), positions=Learned, **sizes)
     beyond = replace(same, **{longer: 20})
     with pytest.raises(ValueError, match="learned positions reach sequences of at most"):
-        architecture(beyond, scored("dot"), positions="learned", **sizes)
-    architecture(beyond, scored("dot"), positions="sinusoidal", **sizes)
+        architecture(beyond, scored("dot"), positions=Learned, **sizes)
+    architecture(beyond, scored("dot"), positions=Sinusoidal, **sizes)
 
 
 def test_hidden_keys_have_no_weight(model, batch):
@@ -321,7 +326,7 @@ def test_asking_seldom_whether_all_have_ended_changes_no_answer(spec, monkeypatc
         (Rnn, {"hidden_dim": 0}, "hidden_dim must be greater than 0, got 0"),
         (Transformer, {"dim": 0}, "dim must be greater than 0, got 0"),
         (Transformer, {"ff_dim": 0}, "ff_dim must be greater than 0, got 0"),
-        (DecoderOnly, {"positions": "rotary", "dim": 12}, "rotary positions need an even number"),
+        (DecoderOnly, {"positions": Rotary, "dim": 12}, "rotary positions need an even number"),
         (DecoderOnly, {"dim": 5, "heads": 1}, "sinusoidal positions need an even"),
     ],
 )

@@ -22,11 +22,11 @@ def test_the_same_function_by_another_name_is_no_relative():
 
 
 def test_a_relative_keeps_the_other_settings_of_the_subject():
-    row = row_of(["normalizer=log_length", "arch.positions=alibi", "normalizer.factor=2"])
-    relative = ["arch.positions=alibi", "model=scaled_dot", "normalizer=ssmax"]
+    row = row_of(["normalizer=log_length", "positions=alibi", "normalizer.factor=2"])
+    relative = ["positions=alibi", "model=scaled_dot", "normalizer=ssmax"]
     assert nearest_relative(row, []) in (relative, None)
 
 
-@pytest.mark.parametrize("words", [["model=scaled_dot"], ["arch.positions=rotary"]])
+@pytest.mark.parametrize("words", [["model=scaled_dot"], ["positions=rotary"]])
 def test_what_has_the_usual_choices_has_no_relative(words):
     assert nearest_relative(row_of(words), []) is None

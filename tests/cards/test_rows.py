@@ -13,7 +13,7 @@ from attnexp.core.errors import RequestError
         (["normalizer=sparsemax"], "sparsemax"),
         (["normalizer=sparsemax", "model=cosine"], "sparsemax cosine"),
         (["model=scaled_dot", "normalizer=softmax"], "scaled_dot"),
-        (["arch.positions=rotary"], "arch.positions=rotary"),
+        (["positions=rotary"], "positions=rotary"),
         (["model=gaussian", "model.width=2"], "gaussian model.width=2"),
     ],
 )

@@ -13,6 +13,7 @@ from documented import blocks
 from imported import python
 
 from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
+from attnexp.architectures.positions.contract import POSITIONS_CONTRACT
 from attnexp.cli import new
 from attnexp.cli.new import KINDS
 from attnexp.data.contract import DATA_CONTRACT
@@ -25,6 +26,7 @@ CONTRACTS = {
     "normalizer": NORMALIZER_CONTRACT,
     "data": DATA_CONTRACT,
     "sequences": DATA_CONTRACT,
+    "positions": POSITIONS_CONTRACT,
     "arch": ARCHITECTURE_CONTRACT,
     "law": LAW_CONTRACT,
 }

@@ -11,6 +11,7 @@ from hydra.utils import instantiate
 from pretended import devices
 
 from attnexp.architectures.decoder_only import DecoderOnly
+from attnexp.architectures.positions.rotary import Rotary
 from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.transformer import Transformer
 from attnexp.data.reverse import Reverse
@@ -26,7 +27,7 @@ ARCHITECTURES = {
     "rnn": partial(Rnn, embed_dim=8, hidden_dim=8, heads=2),
     "lstm": partial(Rnn, embed_dim=8, hidden_dim=8, layers=2, cell="lstm"),
     "transformer": partial(Transformer, layers=2, heads=2, dim=8, ff_dim=8),
-    "decoder_only": partial(DecoderOnly, layers=2, heads=2, dim=8, ff_dim=8, positions="rotary"),
+    "decoder_only": partial(DecoderOnly, layers=2, heads=2, dim=8, ff_dim=8, positions=Rotary),
 }
 ADAM = partial(torch.optim.Adam, lr=0.01, betas=(0.9, 0.98), fused=True)
 

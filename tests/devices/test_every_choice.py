@@ -18,13 +18,12 @@ SEQUENCES = (
 HEADS = ("arch.dim=8", "arch.heads=2", "arch.ff_dim=8", "arch.layers=1")
 RNN = ("data=reverse", "arch=rnn", "arch.hidden_dim=8", "arch.embed_dim=8", *SEQUENCES[1:])
 TRANSFORMER = ("arch=transformer", *HEADS, *SEQUENCES)
-ALPHABET = ("sinusoidal", "learned", "rotary", "alibi", "nape", "t5", "shaw", "none")
 
 CASES = {
     **{f"rnn, {name}": (f"model={name}", *RNN) for name in choice_names("model")},
     **{f"transformer, {name}": (f"model={name}", *TRANSFORMER) for name in choice_names("model")},
     **{name: (f"normalizer={name}", *TRANSFORMER) for name in choice_names("normalizer")},
-    **{name: (f"arch.positions={name}", *TRANSFORMER) for name in ALPHABET},
+    **{name: (f"positions={name}", *TRANSFORMER) for name in choice_names("positions")},
     **{
         f"{arch}, {precision}": (f"arch={arch}", f"precision={precision}", *HEADS, *SEQUENCES)
         for arch in ("decoder_only", "bottleneck", "transformer")

@@ -6,10 +6,9 @@ import runpy
 import pytest
 import torch
 import yaml
+from composed import composed
 from conftest import CONF, ROOT
 from hydra.utils import get_object
-
-from attnexp.architectures.positions import KINDS
 
 PAGE = (ROOT / "docs" / "choices.md").read_text()
 TABLES = {
@@ -29,13 +28,10 @@ def rows(group):
 
 
 def test_the_tables_are_as_the_choices_say():
-    assert {"model", "normalizer", "data", "arch"} == {*re.findall(r"<!-- conf/(\w+) -->", PAGE)}
+    shown = {*re.findall(r"<!-- conf/(\w+) -->", PAGE)}
+    assert shown == {"model", "normalizer", "data", "positions", "arch"}
     written = runpy.run_path(str(ROOT / "docs" / "choices.py"))["written"]
     assert written(PAGE) == PAGE, "run `python docs/choices.py`"
-
-
-def test_every_kind_of_positions_has_its_row():
-    assert {name for name, _ in rows("arch.positions")} == set(KINDS)
 
 
 @pytest.mark.parametrize(("name", "cells"), rows("model"))
@@ -78,8 +74,8 @@ def test_the_sentences_that_ship_are_as_many_as_the_table_says():
     assert f"{lines} sentences" in dict(rows("data"))["pairs"][1]
 
 
-def test_the_defaults_are_those_of_the_page(settings_of):
+def test_the_defaults_are_those_of_the_page():
     config = yaml.safe_load((CONF / "config.yaml").read_text())
     assert (config["device"], config["precision"], config["threads"]) == ("auto", "fp32", 1)
     for arch in ("transformer", "decoder_only"):
-        assert settings_of("arch", arch)["positions"] == "sinusoidal"
+        assert composed(f"arch={arch}", "data=copy").positions._target_.endswith("Sinusoidal")

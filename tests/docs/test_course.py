@@ -116,8 +116,8 @@ FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
         ("reverse", {"model": "scaled_dot"}, "alignment_accuracy_mean", 0.97, 0.02),
     ],
     "transformer": [
-        ("positions", {"arch.positions": "sinusoidal"}, "exact_match", 1, 0.005),
-        ("positions", {"arch.positions": "none"}, "exact_match", 0.04, 0.03),
+        ("positions", {"positions": "sinusoidal"}, "exact_match", 1, 0.005),
+        ("positions", {"positions": "none"}, "exact_match", 0.04, 0.03),
         ("dropout", {}, "exact_match", 1, 0.005),
     ],
 }

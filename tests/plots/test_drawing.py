@@ -91,7 +91,8 @@ def runs(regression_run, sequence_run, tmp_path):
             write_probed(folder, probed)
 
     def positions():
-        sequence_run(settings={"arch.positions": "sinusoidal", "arch.dim": 16})
+        named = {"model": "additive", "data": "reverse", "arch": "rnn"}
+        sequence_run(choices={**named, "positions": "sinusoidal"}, settings={"arch.dim": 16})
 
     write = {
         "lengths": lengths,

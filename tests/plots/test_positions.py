@@ -12,7 +12,12 @@ def figures_of(folder):
 
 
 def of_arch(**settings):
-    return {"settings": {f"arch.{name}": value for name, value in settings.items()}}
+    """What a run has whose architecture has these settings, its positions among them."""
+    positions = {name: settings.pop(name) for name in ["positions"] if name in settings}
+    return {
+        "choices": positions,
+        "settings": {f"arch.{name}": value for name, value in settings.items()},
+    }
 
 
 def test_sinusoids_are_those_of_the_model():

@@ -35,8 +35,8 @@ WORDS = [
     ("arch=pooling", "model=scaled_dot", "normalizer=entmax15", *SEQUENCES, "arch.dim=8"),
     ("arch=transformer", "model=additive", *SEQUENCES, *SMALL),
     *(
-        ("arch=decoder_only", "model=scaled_dot", *SEQUENCES, *SMALL, f"arch.positions={name}")
-        for name in ("sinusoidal", "learned", "rotary", "alibi", "t5", "shaw", "none")
+        ("arch=decoder_only", "model=scaled_dot", *SEQUENCES, *SMALL, f"positions={name}")
+        for name in choice_names("positions")
     ),
 ]
 

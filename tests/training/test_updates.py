@@ -16,6 +16,7 @@ from tape import TapeRecorder
 from attnexp.architectures.bottleneck import Bottleneck
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.kernel_regression import KernelRegression
+from attnexp.architectures.positions.alibi import Alibi
 from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.transformer import Transformer
 from attnexp.data.reverse import Reverse
@@ -58,7 +59,7 @@ ARCHITECTURES: dict[str, Callable[..., Any]] = {
     "lstm": partial(Rnn, embed_dim=5, hidden_dim=6, layers=2, cell="lstm"),
     "transformer": partial(Transformer, layers=1, heads=2, dim=6, ff_dim=7, dropout=0.2),
     "decoder_only": partial(
-        DecoderOnly, layers=1, heads=2, dim=6, ff_dim=7, positions="alibi", dropout=0.2
+        DecoderOnly, layers=1, heads=2, dim=6, ff_dim=7, positions=Alibi, dropout=0.2
     ),
     "bottleneck": partial(Bottleneck, layers=1, heads=2, dim=6, ff_dim=7, dropout=0.2),
 }

@@ -1,5 +1,6 @@
 """The contract of positions."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from jaxtyping import Float, Int
@@ -30,7 +31,8 @@ class Positions(nn.Module):
     keys have their positions from the layers below.
 
     The surrounding model sets `dim`, the features of a symbol, `heads`, and `longest`, the number
-    of symbols that it will need.
+    of symbols that it will need. All other arguments of a subclass are hyperparameters and come
+    from its YAML file.
     """
 
     def __init__(self, dim: int, heads: int, longest: int) -> None:
@@ -61,3 +63,7 @@ class Positions(nn.Module):
     ) -> Order:
         """Return the turn and the bias of attention from places `queries` to places `keys`."""
         return Order(self.turn(queries), self.bias(queries, keys))
+
+
+PositionsFactory = Callable[..., Positions]
+"""Builds positions when called with `dim`, `heads` and `longest`."""

@@ -22,7 +22,7 @@ class Learned(Positions):
         if length > self.longest:
             raise ValueError(
                 f"learned positions reach sequences of at most {self.longest} symbols, got one of "
-                f"{length}; sinusoidal, rotary, alibi, nape, t5 and shaw positions have no limit"
+                f"{length}; rotary and most other positions have no limit"
             )
 
     def add(

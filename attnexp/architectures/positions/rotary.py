@@ -33,8 +33,7 @@ class Rotary(Positions):
         if head_dim % 2:
             raise ValueError(
                 f"rotary positions need an even number of features a head, got {head_dim} (dim "
-                f"{dim}, heads {heads}): choose another dim or heads, or positions sinusoidal, "
-                "learned, none, alibi, nape, t5 or shaw"
+                f"{dim}, heads {heads}): choose another dim or heads, or other positions"
             )
         self.rates = GeometricRates(head_dim)
 

@@ -88,7 +88,7 @@ def test_a_model_decodes_as_it_trains(kind):
     vocab = tuple("pbexyz")
     spec = Seq2SeqSpec(vocab, vocab, max_source=30, max_target=25, pad=0, bos=1, eos=2)
     torch.manual_seed(0)
-    sizes = {"layers": 2, "heads": 2, "dim": 8, "ff_dim": 8, "positions": "shaw"}
+    sizes = {"layers": 2, "heads": 2, "dim": 8, "ff_dim": 8, "positions": Shaw}
     model = kind(spec, score=ScaledDot, **sizes).double().eval()
     source, targets = torch.randint(3, 6, (2, 30)), torch.randint(3, 6, (2, 25))
     mask = (torch.arange(30) < torch.tensor([[30], [11]])).unsqueeze(1)
