@@ -294,11 +294,13 @@ def _print_failures(trials: int) -> None:
 class Scale:
     """Mean and deviation of a row over all seeds, and the ends and the direction of its metric.
 
-    `best` is infinite if there is none; `up` is 1 if higher is better, else -1.
+    `middle` is the deviation of a normal row with the same quartiles: a few seeds far away do not
+    change it. `best` is infinite if there is none; `up` is 1 if higher is better, else -1.
     """
 
     mean: float
     sd: float
+    middle: float
     chance: float
     best: float
     ends: tuple[float, float]
@@ -312,6 +314,11 @@ Effect = Callable[[np.random.Generator, NDArray[np.float64], Scale], NDArray[np.
 def shifted(deviations: float) -> Effect:
     """Return an effect that makes each seed better by some deviations, within the ends."""
     return lambda rng, values, row: np.clip(values + deviations * row.up * row.sd, *row.ends)
+
+
+def moved(deviations: float) -> Effect:
+    """Return `shifted` by deviations as the quartiles say."""
+    return lambda rng, values, row: np.clip(values + deviations * row.middle, *row.ends)
 
 
 def not_learned(share: float) -> Effect:
@@ -363,7 +370,9 @@ def scale(trial: TrialResult) -> Scale:
     up = 1.0 if trial.better == "higher" else -1.0
     mean = float(values.mean())
     chance = (1 - up) * mean if trial.chance is None else trial.chance
-    return Scale(mean, float(values.std(ddof=1)), chance, sample.best, sample.range, up)
+    low, high = np.quantile(values, [0.25, 0.75])
+    sd, middle = float(values.std(ddof=1)), float(high - low) / 1.349
+    return Scale(mean, sd, middle, chance, sample.best, sample.range, up)
 
 
 def measured(path: Path, label: str) -> list[TrialResult]:
@@ -404,8 +413,8 @@ def placebo_verdicts(
 ) -> tuple[float, float]:
     """Return the shares of placebo cards with a difference, and with one that holds.
 
-    In each trial the subject is better or worse by `tuned` deviations, as by a rate that was chosen
-    at one seed.
+    In each trial the subject is better or worse by `tuned` times the deviation that its quartiles
+    say, as by a rate that was chosen at few seeds.
     """
     rng = np.random.default_rng(seeds)
     scales = [scale(trial) for trial in trials]
@@ -413,7 +422,7 @@ def placebo_verdicts(
     for _ in range(cards):
         moves = rng.choice([-tuned, tuned], len(trials))
         card = [
-            with_effect(trial, shifted(move), row, rng)
+            with_effect(trial, moved(move), row, rng)
             for trial, move, row in zip(
                 placebo(trials, seeds, baselines, rng), moves, scales, strict=True
             )
@@ -462,7 +471,10 @@ def _print_cards(path: Path, trials: int) -> None:
     row = measured(path, LABEL)
     heads = [f"{LABEL} next to itself, {len(row)} trials", "any + or -", "any !"]
     table = plain_table(heads)
-    for name, tuned in {"as measured": 0.0, "tuned: moved by 0.4 deviations": 0.4}.items():
+    for name, tuned in {
+        "as measured": 0.0,
+        "tuned: moved by 0.4 of the quartiles' deviation": 0.4,
+    }.items():
         for seeds, baselines in DRAWN:
             rates = placebo_verdicts(row, seeds, baselines, trials, tuned)
             own = f"{name}, {seeds} seeds, baselines: {baselines}"

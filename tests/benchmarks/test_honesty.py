@@ -147,7 +147,7 @@ def test_effects_are_found_where_they_are_and_more_noise_is_not():
     assert honesty.planted(symmetric, control, "all trials", 10, 1, CARDS)[0] <= MOST_CARDS
 
 
-SCALE = honesty.Scale(mean=0.8, sd=0.1, chance=0.2, best=1.0, ends=(0.0, 1.0), up=1.0)
+SCALE = honesty.Scale(mean=0.8, sd=0.1, middle=0.1, chance=0.2, best=1.0, ends=(0.0, 1.0), up=1.0)
 
 
 @pytest.mark.parametrize(
