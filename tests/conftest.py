@@ -39,7 +39,10 @@ pytest_plugins = ("stored_runs", "finished_runs")
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-GROUPS = ("model", "normalizer", "positions", "data", "arch", "optim", "schedule", "experiment")
+GROUPS = (
+    *("model", "normalizer", "estimator", "attention", "positions"),
+    *("data", "arch", "optim", "schedule", "experiment"),
+)
 """The groups by whose choices a test may be repeated."""
 
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from torch import nn
 
@@ -19,6 +20,9 @@ class Architecture(nn.Module, ABC):
 
     A forward pass is pure: it writes to no module and draws from no global generator.
     """
+
+    causal: ClassVar[bool] = False
+    """Whether all of its attention is causal self-attention."""
 
     compares_inputs: bool = False
     """Whether the score compares x itself, so that its dimensions are the inputs of the data."""

@@ -8,14 +8,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import PositionsFactory
+from attnexp.architectures.positions import PositionsFactory, require_order
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.core.masks import causal_mask
+from attnexp.estimators.base import EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -55,6 +57,7 @@ class Bottleneck(Seq2Seq[BottleneckState]):
     """
 
     whole = "self"
+    causal = True
 
     def __init__(
         self,
@@ -68,25 +71,39 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         dropout: float = 0.0,
         positions: PositionsFactory = Sinusoidal,
         attention_dropout: float = 0.0,
+        estimator: EstimatorFactory = LocalConstant,
+        attention: AttentionFactory = MultiHead,
+        kv_heads: int | None = None,
+        window: int | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        head_dim = features_a_head("dim", dim, heads)
+        features_a_head("dim", dim, heads)
         self.positions = positions(dim=dim, heads=heads, longest=spec.max_source)
         self.positions.require_reach(spec.test_max_source)
         self.places = Sinusoidal(dim, heads, spec.max_target)
         self.dropout = Dropout(dropout)
         self.embed = nn.Embedding(len(spec.source_vocab), dim)
-        sizes = (dim, dim, dim, dim, heads, head_dim)
-        attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
+        by_layer = partial(
+            attention,
+            score=score,
+            query_dim=dim,
+            heads=heads,
+            normalizer=normalizer,
+            dropout=attention_dropout,
+            estimator=estimator,
+            kv_heads=kv_heads,
+        )
         feed_forward = partial(FeedForward, dim, ff_dim, dropout)
         self.layers = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(
-                SelfAttentionLayer(attention, feed_forward, dim, dropout) for _ in range(layers)
+                SelfAttentionLayer(by_layer, feed_forward, dim, dropout) for _ in range(layers)
             ),
         )
+        self.window = window
+        require_order(self.layers[0].own, self.positions, window)
         self.norm = nn.LayerNorm(dim)
         self.W_1 = nn.Linear(dim, ff_dim)
         self.W_2 = nn.Linear(ff_dim, ff_dim)
@@ -130,7 +147,7 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         self.positions.require_reach(length)
         places = torch.arange(length, device=source.device)
         causal = causal_mask(length, source.device, mask.squeeze(1))
-        order = self.positions.order(places, places)
+        order = self.positions.order(places, places, self.window)
         x = self.dropout(self.positions.add(self.embed(source), places))
         maps = []
         for layer in self.layers:

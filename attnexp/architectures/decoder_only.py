@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import PositionsFactory
+from attnexp.architectures.positions import PositionsFactory, require_order
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import (
@@ -19,9 +19,11 @@ from attnexp.architectures.transformer import (
 )
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.core.masks import causal_mask
+from attnexp.estimators.base import EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -64,6 +66,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     """
 
     whole = "self"
+    causal = True
 
     def __init__(
         self,
@@ -79,11 +82,15 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         positions: PositionsFactory = Sinusoidal,
         attention_dropout: float = 0.0,
         residual: bool = True,
+        estimator: EstimatorFactory = LocalConstant,
+        attention: AttentionFactory = MultiHead,
+        kv_heads: int | None = None,
+        window: int | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        head_dim = features_a_head("dim", dim, heads)
+        features_a_head("dim", dim, heads)
         longest = spec.max_source + spec.max_target
         self.positions = positions(dim=dim, heads=heads, longest=longest)
         self.positions.require_reach(spec.test_max_source + spec.test_max_target)
@@ -94,16 +101,26 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         self.register_buffer("target_rows", _rows(rows, spec.target_vocab), persistent=False)
         self.embed = nn.Embedding(len(symbols), dim)
         nn.init.normal_(self.embed.weight, std=dim**-0.5)
-        sizes = (dim, dim, dim, dim, heads, head_dim)
-        attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
+        by_layer = partial(
+            attention,
+            score=score,
+            query_dim=dim,
+            heads=heads,
+            normalizer=normalizer,
+            dropout=attention_dropout,
+            estimator=estimator,
+            kv_heads=kv_heads,
+        )
         join = added if residual else replaced
         second = partial(FeedForward, dim, ff_dim, dropout, join) if feed_forward else nn.Identity
         self.layers = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(
-                SelfAttentionLayer(attention, second, dim, dropout, join) for _ in range(layers)
+                SelfAttentionLayer(by_layer, second, dim, dropout, join) for _ in range(layers)
             ),
         )
+        self.window = window
+        require_order(self.layers[0].own, self.positions, window)
         self.norm = nn.LayerNorm(dim)
 
     source_rows: Tensor
@@ -143,7 +160,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         self.positions.require_reach(state.places.shape[1] + 1)
         place = state.places[:, -1:] + 1
         places = torch.cat([state.places, place], dim=1)
-        order = self.positions.order(place, places)
+        order = self.positions.order(place, places, self.window)
         x = self._enter(self.target_rows[ids.unsqueeze(-1)], place)
         grown = []
         for layer, past in zip(self.layers, state.past, strict=True):
@@ -165,7 +182,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         """Return the last layer's output, and the memory and the weights of each layer."""
         length = rows.shape[1]
         causal = causal_mask(length, rows.device, mask.squeeze(1))
-        order = self.positions.order(places, places)
+        order = self.positions.order(places, places, self.window)
         x = self._enter(rows, places)
         memories, maps = [], []
         for layer in self.layers:

@@ -8,8 +8,10 @@ from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import may_be_empty
-from attnexp.attention.multihead import single_or_multihead
+from attnexp.attention.multihead import AttentionFactory, single_or_multihead
 from attnexp.core.batch import Batch, Prediction, RegressionSpec, allowed_keys
+from attnexp.estimators.base import EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score, ScoreFactory
@@ -44,13 +46,18 @@ class KernelRegression(Architecture):
         heads: int = 1,
         head_dim: int = 16,
         empty: Literal["mean", "nan"] = "mean",
+        estimator: EstimatorFactory = LocalConstant,
+        attention: AttentionFactory | None = None,
     ) -> None:
         super().__init__()
         if features < 0:
             raise ValueError(f"features must be 0 (raw x) or more, got {features}")
         dim = features or spec.x_dim
         self.phi = FeatureMap(spec.x_dim, features) if features else nn.Identity()
-        self.pooling = single_or_multihead(score, dim, dim, spec.y_dim, heads, head_dim, normalizer)
+        sizes = (dim, dim, spec.y_dim, heads, head_dim)
+        self.pooling = single_or_multihead(
+            score, *sizes, normalizer, estimator=estimator, attention=attention
+        )
         self.compares_inputs = features == 0 and heads == 1
         self.compares_products = self.compares_inputs and any(
             isinstance(part, Score) and part.of_products for part in self.pooling.modules()

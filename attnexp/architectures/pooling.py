@@ -8,8 +8,10 @@ from torch import Tensor, nn
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.estimators.base import EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -41,14 +43,24 @@ class Pooling(Seq2Seq[Memory]):
         ff_dim: int = 128,
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
+        estimator: EstimatorFactory = LocalConstant,
+        attention: AttentionFactory = MultiHead,
+        kv_heads: int | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("ff_dim", ff_dim)
-        head_dim = features_a_head("dim", dim, heads)
+        features_a_head("dim", dim, heads)
         self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
         self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
-        sizes = (dim, dim, dim, dim, heads, head_dim)
-        self.attention = MultiHead(score, *sizes, normalizer, attention_dropout)
+        self.attention = attention(
+            score=score,
+            query_dim=dim,
+            heads=heads,
+            normalizer=normalizer,
+            dropout=attention_dropout,
+            estimator=estimator,
+            kv_heads=kv_heads,
+        )
         self.W_1 = nn.Linear(dim, ff_dim)
         self.W_2 = nn.Linear(ff_dim, len(spec.target_vocab))
         self.dropout = Dropout(dropout)

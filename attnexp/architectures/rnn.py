@@ -15,9 +15,11 @@ from attnexp.architectures.recurrence.unrolled import Unrolled
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import features_a_head, single_or_multihead
+from attnexp.attention.multihead import AttentionFactory, features_a_head, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.estimators.base import EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -70,6 +72,8 @@ class Rnn(Recurrent, Seq2Seq[RnnState]):
         dropout: float = 0.0,
         heads: int = 1,
         attention_dropout: float = 0.0,
+        estimator: EstimatorFactory = LocalConstant,
+        attention: AttentionFactory | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("embed_dim", embed_dim)
@@ -79,7 +83,9 @@ class Rnn(Recurrent, Seq2Seq[RnnState]):
         self.embed_target = nn.Embedding(len(spec.target_vocab), embed_dim)
         self.encoder = Encoder(cell, embed_dim, hidden_dim, layers, bidirectional, dropout)
         sizes = (hidden_dim, hidden_dim, hidden_dim, heads, head_dim)
-        self.attention = single_or_multihead(score, *sizes, normalizer, attention_dropout)
+        self.attention = single_or_multihead(
+            score, *sizes, normalizer, attention_dropout, estimator, attention
+        )
         kind = cell_named(cell)
         self.bottom = kind(embed_dim, hidden_dim)
         self.above = cast(
@@ -157,6 +163,7 @@ class Rnn(Recurrent, Seq2Seq[RnnState]):
             and isinstance(attention, AttentionPooling)
             and attention.dropout is None
             and type(attention.normalizer) is Softmax
+            and type(attention.estimator) is LocalConstant
         ):
             return derivative_of(attention.score)
         return None

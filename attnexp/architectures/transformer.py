@@ -8,14 +8,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import Order, PositionsFactory
+from attnexp.architectures.positions import Order, PositionsFactory, require_order
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.core.masks import Mask, causal_mask
+from attnexp.estimators.base import EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -80,13 +82,25 @@ class Transformer(Seq2Seq[TransformerState]):
         positions: PositionsFactory = Sinusoidal,
         attention_dropout: float = 0.0,
         residual: bool = True,
+        estimator: EstimatorFactory = LocalConstant,
+        attention: AttentionFactory = MultiHead,
+        kv_heads: int | None = None,
+        window: int | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        head_dim = features_a_head("dim", dim, heads)
-        sizes = (dim, dim, dim, dim, heads, head_dim)
-        attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
+        features_a_head("dim", dim, heads)
+        by_layer = partial(
+            attention,
+            score=score,
+            query_dim=dim,
+            heads=heads,
+            normalizer=normalizer,
+            dropout=attention_dropout,
+            estimator=estimator,
+            kv_heads=kv_heads,
+        )
         self.dropout = Dropout(dropout)
         self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
         self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
@@ -96,7 +110,7 @@ class Transformer(Seq2Seq[TransformerState]):
         self.target_positions.require_reach(spec.test_max_target)
         join = added if residual else replaced
         feed_forward = partial(FeedForward, dim, ff_dim, dropout, join)
-        parts = (attention, feed_forward, dim, dropout, join)
+        parts = (by_layer, feed_forward, dim, dropout, join)
         self.encoder = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(SelfAttentionLayer(*parts) for _ in range(layers)),
@@ -104,6 +118,8 @@ class Transformer(Seq2Seq[TransformerState]):
         self.decoder = cast(
             "Sequence[DecoderLayer]", nn.ModuleList(DecoderLayer(*parts) for _ in range(layers))
         )
+        self.window = window
+        require_order(self.encoder[0].own, self.source_positions, window)
         self.encoder_norm = nn.LayerNorm(dim)
         self.decoder_norm = nn.LayerNorm(dim)
         self.W_o = nn.Linear(dim, len(spec.target_vocab))
@@ -165,7 +181,7 @@ class Transformer(Seq2Seq[TransformerState]):
         positions, length = self.source_positions, source.shape[1]
         positions.require_reach(length)
         places = torch.arange(length, device=source.device)
-        order = positions.order(places, places)
+        order = positions.order(places, places, self.window)
         x = self.dropout(positions.add(self.embed_source(source), places))
         maps = []
         for layer in self.encoder:
@@ -182,7 +198,7 @@ class Transformer(Seq2Seq[TransformerState]):
         places = torch.arange(stop, device=ids.device)
         own = places[start:]
         x = self.dropout(positions.add(self.embed_target(ids), own))
-        return x, positions.order(own, places)
+        return x, positions.order(own, places, self.window)
 
 
 class SelfAttentionLayer(nn.Module):

@@ -193,7 +193,7 @@ def write_page(outcome: Outcome, path: Path) -> None:
     """
     import torch
 
-    from attnexp.report.content import COLOURS
+    from attnexp.report.content import AROUND_ZERO, COLOURS
     from attnexp.report.page import DataSection, Page, Result, StepsProgram, TensorModel
     from attnexp.report.render import page
     from attnexp.tracing.program import program_of, require_finite
@@ -217,5 +217,5 @@ def write_page(outcome: Outcome, path: Path) -> None:
     name = ", ".join(f"{group} {choice}" for group, choice in choices.items() if choice)
     model = TensorModel(name, StepsProgram(program_of(graph)), given)
     result, data = Result(name, "", None, None), DataSection(name, 0, computed=[model])
-    content = Page(outcome.title, COLOURS, results=[result], data=[data])
+    content = Page(outcome.title, COLOURS, AROUND_ZERO, results=[result], data=[data])
     write_output("--output", path, page(content).encode("utf-8", "replace"))

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnexp.attention.statistics import entropy, sink_mass, support
+from attnexp.attention.statistics import entropy, negative_mass, sink_mass, support
 
 PEAKED = 0.99
 """A row with a weight above this counts as peaked."""
@@ -34,18 +34,28 @@ class Scorecard:
     - `support`: mean number of keys with a weight above 0, over all queries.
     - `sink_mass`: mean of 1 - sum w over all queries, the weight that is on no key;
       `gold_sink_mass`: the same over the queries that have a gold key.
+    - `negative_mass`: mean size of the negative weights of a row, over all queries.
+
+    If weights may be negative there are no entropies, `peaked` and `support`, and if they may not
+    be there is no `negative_mass`.
     """
 
     alignment_accuracy: Float[Tensor, "layers heads"]
     before: Float[Tensor, "layers heads"]
     after: Float[Tensor, "layers heads"]
     gold_mass: Float[Tensor, "layers heads"]
-    entropy: Float[Tensor, "layers heads"]
-    relative_entropy: Float[Tensor, "layers heads"]
-    peaked: Float[Tensor, "layers heads"]
-    support: Float[Tensor, "layers heads"]
+    entropy: Float[Tensor, "layers heads"] | None
+    relative_entropy: Float[Tensor, "layers heads"] | None
+    peaked: Float[Tensor, "layers heads"] | None
+    support: Float[Tensor, "layers heads"] | None
     sink_mass: Float[Tensor, "layers heads"]
     gold_sink_mass: Float[Tensor, "layers heads"]
+    negative_mass: Float[Tensor, "layers heads"] | None
+
+    @property
+    def numbers(self) -> dict[str, Float[Tensor, "layers heads"]]:
+        """The numbers that there are, by name."""
+        return {name: values for name, values in vars(self).items() if values is not None}
 
     def best(self) -> tuple[int, int]:
         """Return the layer and head with the highest alignment accuracy, the first of equal ones.
@@ -58,8 +68,8 @@ class Scorecard:
 
     def of_head(self, head: tuple[int, int]) -> dict[str, float]:
         """Return the numbers of a layer and head under their names."""
-        every = torch.stack([values[head] for values in vars(self).values()])
-        return dict(zip(vars(self), every.tolist(), strict=True))
+        every = torch.stack([values[head] for values in self.numbers.values()])
+        return dict(zip(self.numbers, every.tolist(), strict=True))
 
     def by_head(self) -> dict[str, float]:
         """Return the numbers of each head, counted from 1, as `gold_mass.layer1.head2`.
@@ -70,7 +80,7 @@ class Scorecard:
             return {}
         return {
             f"{name}.layer{row}.head{column}": value
-            for name, values in vars(self).items()
+            for name, values in self.numbers.items()
             for row, heads in enumerate(values.tolist(), start=1)
             for column, value in enumerate(heads, start=1)
         }
@@ -81,10 +91,12 @@ def scorecard(
     alignment: Int[Tensor, "batch queries"],
     mask: Bool[Tensor, "batch #queries keys"],
     target_mask: Bool[Tensor, "batch queries"],
+    signed: bool = False,
 ) -> Scorecard | None:
     """Return the scores of maps against `alignment`, the gold key of each query or -1.
 
-    Queries outside `target_mask` do not count. None if no query has a gold key.
+    Queries outside `target_mask` do not count. `signed` says that weights may be negative. None if
+    no query has a gold key.
     """
     has_gold = target_mask & (alignment >= 0)
     if not has_gold.any():
@@ -94,21 +106,42 @@ def scorecard(
     top = rows.amax(dim=-1)
     ahead = (rows == top.unsqueeze(-1)) & (rows > 0)
     links = ahead / ahead.sum(dim=-1, keepdim=True).clamp(min=1)
-    nats, lost = entropy(rows), sink_mass(rows)
-    keys = mask.sum(dim=-1).expand_as(target_mask)
-    several = target_mask & (keys > 1)
+    lost = sink_mass(rows)
     return Scorecard(
         alignment_accuracy=_at(links, gold)[..., has_gold].mean(dim=-1),
         before=_at(links, gold - 1)[..., has_gold].mean(dim=-1),
         after=_at(links, gold + 1)[..., has_gold].mean(dim=-1),
         gold_mass=_at(rows, gold)[..., has_gold].mean(dim=-1),
-        entropy=nats[..., target_mask].mean(dim=-1),
-        relative_entropy=(nats / keys.clamp(min=2).log())[..., several].mean(dim=-1),
-        peaked=(top > PEAKED)[..., target_mask].to(rows.dtype).mean(dim=-1),
-        support=support(rows)[..., target_mask].mean(dim=-1),
         sink_mass=lost[..., target_mask].mean(dim=-1),
         gold_sink_mass=lost[..., has_gold].mean(dim=-1),
+        **_of_signed(rows, target_mask) if signed else _of_shares(rows, mask, target_mask),
     )
+
+
+def _of_signed(
+    rows: Float[Tensor, "layers heads batch queries keys"], counts: Bool[Tensor, "batch queries"]
+) -> dict[str, Tensor | None]:
+    """Return the numbers of weights that may be negative."""
+    nothing = dict.fromkeys(("entropy", "relative_entropy", "peaked", "support"))
+    return {**nothing, "negative_mass": negative_mass(rows)[..., counts].mean(dim=-1)}
+
+
+def _of_shares(
+    rows: Float[Tensor, "layers heads batch queries keys"],
+    mask: Bool[Tensor, "batch #queries keys"],
+    counts: Bool[Tensor, "batch queries"],
+) -> dict[str, Tensor | None]:
+    """Return the numbers of weights of which none is negative."""
+    nats, keys = entropy(rows), mask.sum(dim=-1).expand_as(counts)
+    several = counts & (keys > 1)
+    peaked = (rows.amax(dim=-1) > PEAKED)[..., counts]
+    return {
+        "entropy": nats[..., counts].mean(dim=-1),
+        "relative_entropy": (nats / keys.clamp(min=2).log())[..., several].mean(dim=-1),
+        "peaked": peaked.to(rows.dtype).mean(dim=-1),
+        "support": support(rows)[..., counts].mean(dim=-1),
+        "negative_mass": None,
+    }
 
 
 def gold_mass_by_example(

@@ -1,7 +1,7 @@
 """The contract of attention, on which every architecture builds."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnexp.core.masks import Mask, ValidLens, as_mask, seen_keys
+from attnexp.estimators.base import Estimator
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import Score
 
@@ -16,12 +17,14 @@ from attnexp.scores.base import Score
 class Memory(NamedTuple):
     """Holds projected keys and values, and a mask of those that may be attended to.
 
-    A memory is built once per sequence and read at every decoding step.
+    `kept` is what the estimator needs of each key besides, see `Estimator.remember`. A memory is
+    built once per sequence and read at every decoding step.
     """
 
     keys: Float[Tensor, "*batch keys key_dim"]
     values: Float[Tensor, "*batch keys value_dim"]
     mask: Mask | None
+    kept: Float[Tensor, "*batch keys kept"] | None = None
 
     @classmethod
     def of(
@@ -56,17 +59,20 @@ class Memory(NamedTuple):
             torch.cat([self.keys, new.keys], dim=-2),
             torch.cat([self.values, new.values], dim=-2),
             mask,
+            None if new.kept is None else torch.cat([cast(Tensor, self.kept), new.kept], dim=-2),
         )
 
 
 class Attention(nn.Module, ABC):
-    """Answers queries with weighted averages of values.
+    """Answers queries with sums of values, whose weights depend on queries and keys.
 
-    Such an average is the context of a query, and `context_dim` is its size. The weights have an
-    axis for the heads, also for one head. They are returned and never stored.
+    Such a sum is the context of a query, and `context_dim` is its size. The weights are the
+    effective ones of the `estimator`. They have an axis for the heads, also for one head, and are
+    returned and never stored.
     """
 
     context_dim: int
+    estimator: Estimator
 
     @abstractmethod
     def remember(
@@ -116,12 +122,19 @@ class Attention(nn.Module, ABC):
 
 
 def may_be_empty(model: nn.Module) -> bool:
-    """Return whether a row of the model's weights may be zero although keys are allowed.
+    """Return whether a row of the model's weights may sum to zero although keys are allowed.
 
-    It may be if a score is compact, or if the rows of a normalizer need not sum to 1.
+    It may if a score is compact, if the rows of a normalizer need not sum to 1, or if an estimator
+    makes weights of any sign that need not.
     """
     return any(
         (isinstance(module, Score) and module.compact)
         or (isinstance(module, Normalizer) and not module.sums_to_one)
+        or (isinstance(module, Estimator) and module.signed and not module.sums_to_one)
         for module in model.modules()
     )
+
+
+def is_signed(model: nn.Module) -> bool:
+    """Return whether the model's weights may be negative."""
+    return any(isinstance(module, Estimator) and module.signed for module in model.modules())

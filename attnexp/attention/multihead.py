@@ -1,14 +1,17 @@
 """Multi-head attention around any score and normalizer."""
 
 from collections.abc import Callable
+from typing import ClassVar, cast
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import weight_dropout
-from attnexp.attention.pooling import AttentionPooling, pool, reached
-from attnexp.core.masks import Mask, ValidLens, over_heads
+from attnexp.attention.pooling import AttentionPooling, Parts, pool, reached, require_fit
+from attnexp.core.masks import Mask, ValidLens, both, over_heads
+from attnexp.estimators.base import EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -34,15 +37,22 @@ class MultiHead(Attention):
     default normalizer is the softmax. In training a share `dropout` of the weights is dropped; see
     `Dropout`.
 
+    With `kv_heads` fewer heads of keys and values, each is shared by as many neighbouring heads of
+    queries: multi-query attention if there is one (Shazeer, 2019, arXiv 1911.02150), else
+    grouped-query attention (Ainslie et al., 2023, arXiv 2305.13245). Another `estimator` than the
+    local constant makes other weights of the normalized scores, see `Estimator`.
+
     By default keys are as large as queries, values as keys and contexts as queries, and `head_dim`
     is `context_dim` / `heads`.
 
-    Positions may enter in two ways. A `turn` is applied to W_q^i q and W_k^i k, before the score
+    Positions may enter in three ways. A `turn` is applied to W_q^i q and W_k^i k, before the score
     projects them further, so that a memory holds keys that are turned already. A `bias` is added to
-    the scores before they are normalized. It may be a function of W_q^i q, after the turn.
+    the scores before they are normalized. It may be a function of W_q^i q, after the turn. Keys
+    that are not `near` a query are hidden from it.
 
-    Raises ValueError for fewer than one head, a head_dim below 1, a dropout outside [0, 1), and
-    heads that do not divide `context_dim` if `head_dim` is None.
+    Raises ValueError for fewer than one head, a head_dim below 1, a dropout outside [0, 1),
+    heads that do not divide `context_dim` if `head_dim` is None, and `kv_heads` that do not divide
+    the heads.
 
     Example:
         >>> attention = MultiHead(ScaledDot, 100, heads=5)
@@ -51,6 +61,8 @@ class MultiHead(Attention):
         >>> context.shape, weights.shape
         (torch.Size([2, 4, 100]), torch.Size([2, 5, 4, 6]))
     """
+
+    maps_a_head: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -63,9 +75,15 @@ class MultiHead(Attention):
         head_dim: int | None = None,
         normalizer: NormalizerFactory = Softmax,
         dropout: float = 0.0,
+        estimator: EstimatorFactory = LocalConstant,
+        kv_heads: int | None = None,
     ) -> None:
         super().__init__()
         require_positive("heads", heads)
+        shared = heads if kv_heads is None else kv_heads
+        require_positive("kv_heads", shared)
+        if heads % shared:
+            raise ValueError(f"kv_heads must divide heads, {heads}, got {kv_heads}")
         key_dim = query_dim if key_dim is None else key_dim
         value_dim = key_dim if value_dim is None else value_dim
         context_dim = query_dim if context_dim is None else context_dim
@@ -73,14 +91,23 @@ class MultiHead(Attention):
             head_dim = features_a_head("context_dim", context_dim, heads)
         require_positive("head_dim", head_dim)
         self.context_dim = context_dim
-        self.heads = heads
+        self.heads, self.head_dim = heads, head_dim
         self.W_q = nn.Linear(query_dim, heads * head_dim, bias=False)
-        self.W_k = nn.Linear(key_dim, heads * head_dim, bias=False)
-        self.W_v = nn.Linear(value_dim, heads * head_dim, bias=False)
+        self.W_k = nn.Linear(key_dim, shared * head_dim, bias=False)
+        self.W_v = nn.Linear(value_dim, shared * head_dim, bias=False)
         self.W_o = nn.Linear(heads * head_dim, context_dim, bias=False)
         self.score = score(query_dim=head_dim, key_dim=head_dim)
         self.normalizer = normalizer(heads=heads)
         self.dropout = weight_dropout(dropout)
+        self.estimator = estimator(
+            heads=heads, query_dim=head_dim, key_dim=head_dim, input_dim=key_dim
+        )
+        require_fit(self.estimator, self.score, self.normalizer)
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of the attention."""
+        return Parts(self.score, self.normalizer, self.estimator, self.dropout)
 
     def remember(
         self,
@@ -90,10 +117,12 @@ class MultiHead(Attention):
         turn: Turn | None = None,
     ) -> Memory:
         seen = Memory.of(keys, values, mask)
+        split = self.maps(self.split(self.W_k(seen.keys), turn))
         return Memory(
-            self.score.project_keys(self._split(self.W_k(seen.keys), turn)),
-            self._split(self.W_v(seen.values)),
+            self.estimator.prepare(self.score.project_keys(split)),
+            self.split(self.W_v(seen.values)),
             over_heads(seen.mask),
+            self.estimator.remember(seen.keys, split),
         )
 
     def attend(
@@ -103,29 +132,51 @@ class MultiHead(Attention):
         need_weights: bool = True,
         turn: Turn | None = None,
         bias: Bias | None = None,
+        near: Bool[Tensor, "*batch queries keys"] | None = None,
     ) -> tuple[
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
-        split = self._split(self.W_q(queries), turn)
+        split = self.split(self.W_q(queries), turn)
         added = bias(split) if callable(bias) else bias
-        projected = self.score.project_queries(split)
-        heads, weights = pool(
-            self.score, self.normalizer, self.dropout, projected, memory, need_weights, added
-        )
-        return self.W_o(heads.transpose(-3, -2).flatten(-2)), weights
+        if added is not None and self.maps_a_head > 1:
+            added = added.repeat_interleave(self.maps_a_head, dim=-3)
+        if near is not None:
+            memory = memory._replace(mask=both(memory.mask, near.unsqueeze(-3)))
+        heads, weights = pool(self.parts, self.maps(split), memory, need_weights, added)
+        return self.joined(heads, queries), weights
 
     def reached(
         self, queries: Float[Tensor, "batch queries query_dim"], memory: Memory
     ) -> Bool[Tensor, "batch queries"]:
-        projected = self.score.project_queries(self._split(self.W_q(queries)))
-        return reached(self.score, self.normalizer, projected, memory).any(dim=-2)
+        split = self.maps(self.split(self.W_q(queries)))
+        return reached(self.parts, split, memory).any(dim=-2)
 
-    def _split(
+    def split(
         self, joint: Float[Tensor, "batch length joint_dim"], turn: Turn | None = None
     ) -> Float[Tensor, "batch heads length head_dim"]:
-        split = joint.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
-        return split if turn is None else turn(split)
+        """Return the queries, keys or values of each head, turned; heads may share theirs."""
+        split = joint.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
+        turned = split if turn is None else turn(split)
+        times = self.heads // turned.shape[-3]
+        return turned if times == 1 else turned.repeat_interleave(times, dim=-3)
+
+    def maps(
+        self, split: Float[Tensor, "batch heads length head_dim"]
+    ) -> Float[Tensor, "batch maps length features"]:
+        """Return the queries or keys of each map, `maps_a_head` of them a head; here they are one.
+
+        The estimator makes one map of those of a head.
+        """
+        return split
+
+    def joined(
+        self,
+        heads: Float[Tensor, "batch heads queries head_dim"],
+        queries: Float[Tensor, "batch queries query_dim"],
+    ) -> Float[Tensor, "batch queries context_dim"]:
+        """Return the context of queries from the answers of their heads."""
+        return cast(Tensor, self.W_o(heads.transpose(-3, -2).flatten(-2)))
 
 
 def single_or_multihead(
@@ -137,18 +188,39 @@ def single_or_multihead(
     head_dim: int,
     normalizer: NormalizerFactory = Softmax,
     dropout: float = 0.0,
+    estimator: EstimatorFactory = LocalConstant,
+    attention: "AttentionFactory | None" = None,
 ) -> Attention:
-    """Return `AttentionPooling` around the bare score for one head, and `MultiHead` for several.
+    """Return `AttentionPooling` around the bare score for one head, and `attention` for several.
 
-    A context has the size of a value either way. Raises ValueError for fewer than one head.
+    A context has the size of a value either way. By default several heads are `MultiHead`. Raises
+    ValueError for fewer than one head, and for one head if an `attention` is named.
     """
     require_positive("heads", heads)
-    if heads == 1:
-        bare = score(query_dim=query_dim, key_dim=key_dim)
-        return AttentionPooling(bare, value_dim, normalizer, dropout)
-    return MultiHead(
-        score, query_dim, key_dim, value_dim, value_dim, heads, head_dim, normalizer, dropout
-    )
+    if heads > 1:
+        return (attention or MultiHead)(
+            score=score,
+            query_dim=query_dim,
+            key_dim=key_dim,
+            value_dim=value_dim,
+            context_dim=value_dim,
+            heads=heads,
+            head_dim=head_dim,
+            normalizer=normalizer,
+            dropout=dropout,
+            estimator=estimator,
+        )
+    if attention is not None:
+        raise ValueError(
+            "one head is the bare score here, without projections around which another attention "
+            "could be: choose arch.heads=2 or more, or attention=plain"
+        )
+    bare = score(query_dim=query_dim, key_dim=key_dim)
+    return AttentionPooling(bare, value_dim, normalizer, dropout, estimator)
+
+
+AttentionFactory = Callable[..., MultiHead]
+"""Builds a multi-head attention when called with the arguments of `MultiHead`, by name."""
 
 
 def features_a_head(name: str, dim: int, heads: int) -> int:

@@ -1,6 +1,7 @@
 """Attention pooling: one score, one normalizer, one weighted average."""
 
 import math
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -18,9 +19,12 @@ from attnexp.core.masks import (
     mask_matrix,
     require_row_for_each_query,
 )
+from attnexp.estimators.base import Compared, Estimator, EstimatorFactory
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import Normalizer, NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score, batched_product
+from attnexp.scores.inner_product import InnerProduct
 
 FEW = 4096
 """The number of scores in a batch up to which a fused kernel saves no time.
@@ -37,52 +41,106 @@ makes, or as one if the score is a dot product. In float32 these are 128 MiB.
 """
 
 
+class Parts(NamedTuple):
+    """Holds the parts of an attention. `require_fit` says which go together."""
+
+    score: Score
+    normalizer: Normalizer
+    estimator: Estimator
+    dropout: Dropout | None
+
+
+def require_fit(estimator: Estimator, score: Score, normalizer: Normalizer) -> None:
+    """Raise ValueError unless an estimator can use a score and a normalizer."""
+    if not estimator.needs_products:
+        return
+    name = type(estimator).__name__
+    if not isinstance(score, InnerProduct):
+        raise ValueError(
+            f"{name} takes the products of a score, and {type(score).__name__} has none: choose "
+            "model=dot, scaled_dot, bilinear or cosine"
+        )
+    if type(normalizer) is not Softmax:
+        raise ValueError(
+            f"{name} takes products, which no normalizer changes, and got "
+            f"{type(normalizer).__name__}: choose normalizer=softmax, the default"
+        )
+
+
 def pool(
-    score: Score,
-    normalizer: Normalizer,
-    dropout: Dropout | None,
-    queries: Float[Tensor, "*batch queries projected"],
+    parts: Parts,
+    queries: Float[Tensor, "*batch queries query_dim"],
     memory: Memory,
     need_weights: bool,
-    bias: Float[Tensor, "*heads queries keys"] | None = None,
-) -> tuple[Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None]:
-    """Return f(q) = sum_i w_i v_i for projected queries, any leading axes, w normalized scores.
+    bias: Float[Tensor, "*shared queries keys"] | None = None,
+) -> tuple[Float[Tensor, "*heads queries value_dim"], Float[Tensor, "*heads queries keys"] | None]:
+    """Return f(q) = sum_i l_i v_i for queries of any leading axes.
 
-    A bias is added to the scores before they are normalized.
+    l are the effective weights that the estimator makes of the normalized scores. A bias is added
+    to the scores before they are normalized.
 
-    The weights returned are those before dropout. A fused kernel computes the softmax alone, and
-    its dropout would draw from the global generator, so it is used without dropout only. `LARGE`
-    attention goes tile by tile, but not with dropout, which draws for all weights at once.
+    The weights returned are the effective ones, before dropout. A fused kernel computes the average
+    by the softmax alone, and its dropout would draw from the global generator, so it is used
+    without dropout only. `LARGE` attention goes tile by tile, but not with dropout, which draws for
+    all weights at once.
 
     In float16 and bfloat16 the weights are float32, and are rounded to the dtype of the values
     before they are multiplied. Raises ValueError for a mask of (batch, keys).
     """
     require_row_for_each_query(memory.mask, queries)
+    dropout, estimator = parts.dropout, parts.estimator
     drops = dropout is not None and dropout.training
     pairs = math.prod(queries.shape[:-1]) * memory.keys.shape[-2]
     if not need_weights and not drops and pairs > FEW:
-        context = _without_weights(score, normalizer, queries, memory, bias, pairs)
+        context = _without_weights(parts, queries, memory, bias, pairs)
         if context is not None:
             return context, None
-    scores = score.adapt(score.compare(queries, memory.keys), queries, memory.mask)
-    mask = mask_matrix(memory.mask)
-    weights = normalizer(scores if bias is None else scores + bias, mask)
+    weights, mask = _weights(parts, queries, memory, bias), mask_matrix(memory.mask)
     kept = weights if dropout is None else dropout(weights)
-    context = batched_product(kept.to(memory.values.dtype), memory.values)
-    return context, weights if need_weights else None
+    compared = Compared(queries, memory.keys, memory.kept, mask)
+    if not need_weights:
+        return estimator.answer(kept, memory.values, compared), None
+    effective = estimator(kept, compared)
+    context = batched_product(effective.to(memory.values.dtype), memory.values)
+    return context, estimator(weights, compared) if drops else effective
+
+
+def _weights(
+    parts: Parts,
+    queries: Float[Tensor, "*batch queries query_dim"],
+    memory: Memory,
+    bias: Float[Tensor, "*heads queries keys"] | None,
+) -> Float[Tensor, "*batch queries keys"]:
+    """Return the weights that the estimator gets: normalized scores, or the products."""
+    score, mask = parts.score, mask_matrix(memory.mask)
+    projected = score.project_queries(queries)
+    scores = score.compare(projected, memory.keys)
+    if parts.estimator.needs_products:
+        return scores if mask is None else scores.where(mask, 0.0)
+    adapted = score.adapt(scores, projected, memory.mask)
+    return cast(Tensor, parts.normalizer(adapted if bias is None else adapted + bias, mask))
 
 
 def _without_weights(
-    score: Score,
-    normalizer: Normalizer,
-    queries: Float[Tensor, "*batch queries projected"],
+    parts: Parts,
+    queries: Float[Tensor, "*batch queries query_dim"],
     memory: Memory,
     bias: Float[Tensor, "*heads queries keys"] | None,
     pairs: int,
 ) -> Float[Tensor, "*batch queries value_dim"] | None:
     """Return the context by the fused kernel or tile by tile, or None if neither is faster."""
-    keys, values, mask = memory
-    products = score.as_dot_product(queries, keys) if type(normalizer) is Softmax else None
+    score, normalizer, estimator, _ = parts
+    keys, values, mask, kept = memory
+    if not estimator.by_head:
+        return None
+    projected = score.project_queries(queries)
+    if type(estimator) is not LocalConstant:
+        if pairs * projected.shape[-1] < LARGE:
+            return None
+        fit = estimator, queries, kept
+        return stream(score, normalizer, projected, keys, values, mask, bias, fit)
+    plain = type(normalizer) is Softmax
+    products = score.as_dot_product(projected, keys) if plain else None
     if products is not None and (pairs < LARGE or _goes_by_tiles(products[0], values, mask)):
         causal = bias is None and _is_triangle(mask)
         added = None if causal else _fused_mask(mask_matrix(mask), bias)
@@ -90,9 +148,9 @@ def _without_weights(
             *products, values, attn_mask=added, is_causal=causal, scale=1.0
         )
     if products is not None:
-        return stream_products(score, queries, keys, values, mask, bias)
-    if pairs * queries.shape[-1] >= LARGE:
-        return stream(score, normalizer, queries, keys, values, mask, bias)
+        return stream_products(score, projected, keys, values, mask, bias)
+    if pairs * projected.shape[-1] >= LARGE:
+        return stream(score, normalizer, projected, keys, values, mask, bias)
     return None
 
 
@@ -109,15 +167,12 @@ def _is_triangle(mask: Mask | None) -> bool:
 
 @torch.no_grad()
 def reached(
-    score: Score,
-    normalizer: Normalizer,
-    queries: Float[Tensor, "*batch queries projected"],
-    memory: Memory,
-) -> Bool[Tensor, "*batch queries"]:
-    """Return whether projected queries have weight on any key."""
+    parts: Parts, queries: Float[Tensor, "*batch queries query_dim"], memory: Memory
+) -> Bool[Tensor, "*heads queries"]:
+    """Return whether the effective weights of queries have a sum that is not 0."""
     ones = memory._replace(values=torch.ones_like(memory.values[..., :1]))
-    sums, _ = pool(score, normalizer, None, queries, ones, need_weights=False)
-    return sums.squeeze(-1) > 0
+    sums, _ = pool(parts._replace(dropout=None), queries, ones, need_weights=False)
+    return sums.squeeze(-1).abs() > 0
 
 
 def _fused_mask(
@@ -133,6 +188,7 @@ class AttentionPooling(Attention):
     """f(q) = sum_i w_i(q) v_i with w(q) the normalized scores a(q, k_i), for one score a.
 
     `value_dim` is the size of a value, and so of a context. The default normalizer is the softmax.
+    Another `estimator` than the local constant makes other weights of them, see `Estimator`.
     In training a share `dropout` of the weights is dropped; see `Dropout`. Inputs are float64,
     float32, float16 or bfloat16, as the parameters of the score are. Contexts have the same dtype,
     and weights are float32 at least.
@@ -155,12 +211,21 @@ class AttentionPooling(Attention):
         value_dim: int,
         normalizer: NormalizerFactory = Softmax,
         dropout: float = 0.0,
+        estimator: EstimatorFactory = LocalConstant,
     ) -> None:
         super().__init__()
         self.score = score
         self.normalizer = normalizer(heads=1)
         self.dropout = weight_dropout(dropout)
+        query_dim, key_dim = score.query_dim, score.key_dim
+        self.estimator = estimator(heads=1, query_dim=query_dim, key_dim=key_dim, input_dim=key_dim)
+        require_fit(self.estimator, score, self.normalizer)
         self.context_dim = value_dim
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of the attention."""
+        return Parts(self.score, self.normalizer, self.estimator, self.dropout)
 
     def remember(
         self,
@@ -168,8 +233,10 @@ class AttentionPooling(Attention):
         values: Float[Tensor, "batch keys value_dim"],
         mask: Mask | ValidLens | None = None,
     ) -> Memory:
-        memory = Memory.of(keys, values, mask)
-        return Memory(self.score.project_keys(memory.keys), memory.values, memory.mask)
+        seen = Memory.of(keys, values, mask)
+        projected = self.estimator.prepare(self.score.project_keys(seen.keys))
+        kept = self.estimator.remember(seen.keys, seen.keys)
+        return Memory(projected, seen.values, seen.mask, kept)
 
     def attend(
         self,
@@ -180,13 +247,10 @@ class AttentionPooling(Attention):
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch 1 queries keys"] | None,
     ]:
-        projected = self.score.project_queries(queries)
-        context, weights = pool(
-            self.score, self.normalizer, self.dropout, projected, memory, need_weights
-        )
+        context, weights = pool(self.parts, queries, memory, need_weights)
         return context, None if weights is None else weights.unsqueeze(-3)
 
     def reached(
         self, queries: Float[Tensor, "batch queries query_dim"], memory: Memory
     ) -> Bool[Tensor, "batch queries"]:
-        return reached(self.score, self.normalizer, self.score.project_queries(queries), memory)
+        return reached(self.parts, queries, memory)

@@ -39,6 +39,11 @@ def sink_mass(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
     return missing.where(missing.abs() > ROUNDING, 0.0)
 
 
+def negative_mass(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
+    """Return -sum_i min(w_i, 0) of each row, the size of its negative weights."""
+    return weights.clamp(max=0).sum(dim=-1).neg()
+
+
 def is_uniform(
     weights: Float[Tensor, "*batch queries keys"],
     mask: Bool[Tensor, "*batch queries keys"],

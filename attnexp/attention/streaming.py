@@ -16,7 +16,8 @@ from torch.autograd.function import once_differentiable
 from torch.func import functional_call
 
 from attnexp.attention.tiles import compare_tile
-from attnexp.core.masks import LeaveOneOut, Mask, StructuredMask, hide
+from attnexp.core.masks import LeaveOneOut, Mask, StructuredMask, hide, mask_matrix
+from attnexp.estimators.base import Compared, Estimator
 from attnexp.normalizers.base import Normalizer
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score
@@ -53,14 +54,24 @@ def stream(
     values: Float[Tensor, "batch *heads keys value_dim"],
     mask: Mask | None,
     bias: Float[Tensor, "*bias queries keys"] | None = None,
+    fit: tuple[Estimator, Tensor, Tensor | None] | None = None,
 ) -> Float[Tensor, "batch *heads queries value_dim"]:
     """Return f(q) = sum_i w_i v_i for projected queries, w the normalized scores plus bias.
+
+    With a `fit` they are the effective weights of an estimator, which gets queries as they were
+    before they were projected, and what it kept of each key.
 
     Gradients reach queries, keys, values, the bias, and the parameters of score and normalizer.
     They cannot be differentiated once more, nor batched by `torch.func.vmap`.
     """
-    rule = _Pooling(score, normalizer)
-    return _streamed(rule, queries.shape[-1], mask, queries, keys, values, bias)
+    inner = queries.shape[-1]
+    if fit is None:
+        return _streamed(_Pooling(score, normalizer), inner, mask, queries, keys, values, bias)
+    estimator, raw, kept = fit
+    rule = _Fitting(score, normalizer, estimator, inner, values.shape[-1])
+    queries = torch.cat([queries, raw], dim=-1)
+    values = values if kept is None else torch.cat([values, kept], dim=-1)
+    return _streamed(rule, inner, mask, queries, keys, values, bias)
 
 
 def stream_products(
@@ -159,7 +170,7 @@ def _context(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -
     return context
 
 
-def _streamed(rule: nn.Module, inner: int, mask: Mask | None, *inputs: Tensor | None) -> Tensor:
+def _streamed(rule: "_Pooling", inner: int, mask: Mask | None, *inputs: Tensor | None) -> Tensor:
     """Return the rule tile by tile for queries, keys, values and bias, with all gradients."""
     own = dict(rule.named_parameters())
     return cast(Tensor, _Streamed.apply(rule, inner, mask, tuple(own), *inputs, *own.values()))
@@ -231,6 +242,9 @@ class _Pooling(nn.Module):
         self.score = score
         self.normalizer = normalizer
 
+    value_dim: int | None = None
+    """The size of a context, None if it is that of a value."""
+
     def forward(
         self,
         queries: Tensor,
@@ -239,11 +253,51 @@ class _Pooling(nn.Module):
         bias: Tensor | None,
         mask: Mask | None,
     ) -> Tensor:
+        weights = self.weights(queries, keys, bias, mask)
+        return weights.to(values.dtype) @ values
+
+    def weights(
+        self, queries: Tensor, keys: Tensor, bias: Tensor | None, mask: Mask | None
+    ) -> Tensor:
+        """Return the normalized scores."""
         scores = self.score.adapt(compare_tile(self.score, queries, keys), queries, mask)
         scores = hide(scores if bias is None else scores + bias, mask)
         plain = type(self.normalizer) is Softmax
-        weights = _softmax(scores) if plain else self.normalizer(scores)
-        return cast(Tensor, weights.to(values.dtype) @ values)
+        return _softmax(scores) if plain else cast(Tensor, self.normalizer(scores))
+
+
+class _Fitting(_Pooling):
+    """Computes the context of a tile for any score, normalizer and estimator.
+
+    Queries have `inner` projected numbers and then their own. Values have `value_dim` numbers and
+    then those that the estimator kept of the key.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        normalizer: Normalizer,
+        estimator: Estimator,
+        inner: int,
+        value_dim: int,
+    ) -> None:
+        super().__init__(score, normalizer)
+        self.estimator = estimator
+        self.inner, self.value_dim = inner, value_dim
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        bias: Tensor | None,
+        mask: Mask | None,
+    ) -> Tensor:
+        projected, raw = queries[..., : self.inner], queries[..., self.inner :]
+        values, kept = values[..., : self.value_dim], values[..., self.value_dim :]
+        weights = self.weights(projected, keys, bias, mask)
+        compared = Compared(raw, keys, kept, mask_matrix(mask))
+        return self.estimator.answer(weights, values, compared)
 
 
 class _Streamed(torch.autograd.Function):
@@ -252,7 +306,7 @@ class _Streamed(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        rule: nn.Module,
+        rule: "_Pooling",
         inner: int,
         mask: Mask | None,
         names: tuple[str, ...],
@@ -264,7 +318,7 @@ class _Streamed(torch.autograd.Function):
     ) -> Tensor:
         ctx.rule, ctx.inner, ctx.mask, ctx.names = rule, inner, mask, names
         ctx.save_for_backward(queries, keys, values, bias, *parameters)
-        context = values.new_empty(*queries.shape[:-1], values.shape[-1])
+        context = values.new_empty(*queries.shape[:-1], rule.value_dim or values.shape[-1])
         for tile in _tiles(queries, keys, inner):
             inputs = _parts((queries, keys, values, bias), tile, queries.dim())
             _rows(context, tile).copy_(rule(*inputs, _mask_part(mask, tile, queries.dim())))

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.positions import Positions
+from attnexp.attention.multihead import MultiHead
 from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
 from attnexp.config.job import Job
@@ -24,6 +25,7 @@ from attnexp.core.batch import Points
 from attnexp.core.errors import RequestError, choices_text, message
 from attnexp.core.seeds import generator, seeded
 from attnexp.data.base import Dataset
+from attnexp.estimators.base import Estimator
 from attnexp.normalizers.base import Normalizer
 from attnexp.runs.summary import error_text
 from attnexp.runs.user_code import changed_modules, user_code
@@ -47,6 +49,8 @@ MOST_THREADS = max(256, os.cpu_count() or 1)
 
 COMMON = {
     "normalizer": "attnexp.normalizers.softmax.Softmax",
+    "estimator": "attnexp.estimators.local_constant.LocalConstant",
+    "attention": "attnexp.attention.multihead.MultiHead",
     "positions": "attnexp.architectures.positions.none.NoPositions",
 }
 """The choice of each group that an architecture without an argument of its name computes."""
@@ -57,6 +61,11 @@ UNTRAINED = 5
 GIVEN = {
     "model": ("query_dim", "key_dim"),
     "normalizer": ("heads",),
+    "estimator": ("heads", "query_dim", "key_dim", "input_dim"),
+    "attention": (
+        *("score", "query_dim", "key_dim", "value_dim", "context_dim", "heads", "head_dim"),
+        *("normalizer", "dropout", "estimator", "kv_heads"),
+    ),
     "positions": ("dim", "heads", "longest"),
     "arch": ("spec", "score", *COMMON),
     "data": ("generator",),
@@ -71,6 +80,8 @@ GIVEN = {
 MADE: Mapping[str, type] = {
     "model": Score,
     "normalizer": Normalizer,
+    "estimator": Estimator,
+    "attention": MultiHead,
     "positions": Positions,
     "arch": Architecture,
     "data": Dataset,
@@ -137,6 +148,7 @@ def assemble(job: Job) -> PreparedRun:
         check_model_memory(make_model, precision.dtype)
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
+    _check_causal(model, chosen)
     if edited := changed_modules(job.place.code, user_code(plain)):
         raise RequestError(
             f"{', '.join(edited)}: the code was edited after the command began; the same command "
@@ -325,6 +337,19 @@ def _check_fit(
     )
 
 
+def _check_causal(model: Architecture, chosen: Mapping[str, str]) -> None:
+    layers = [layer for part in model.attentions.values() for layer in part]
+    if model.causal or not any(layer.estimator.causal for layer in layers):
+        return
+    nodes = {c.name: cast(DictConfig, OmegaConf.load(c.path)) for c in choices("arch")}
+    targets = {name: import_target(node, "arch") for name, node in nodes.items()}
+    fitting = [name for name, target in targets.items() if getattr(target, "causal", False)]
+    raise RequestError(
+        f"estimator={chosen['estimator']} is for causal self-attention alone, and "
+        f"arch={chosen['arch']} has other attention: choose arch={choices_text(fitting)}"
+    )
+
+
 def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
     """Raise RequestError unless the schedule maps progress to a finite factor."""
     try:
@@ -356,15 +381,20 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
 def _groups_taken(
     architecture: Callable[..., Any], plain: Mapping[str, Any], chosen: Mapping[str, str]
 ) -> list[str]:
-    """Return the groups whose choice an architecture has an argument for.
+    """Return the groups whose choice an architecture is given.
 
-    Raises RequestError for a choice that it has none for, and does not compute without.
+    It has an argument of the group's name. If that is None by default, the common choice is not
+    given. Raises RequestError for a choice that it has no argument for, and does not compute
+    without.
     """
     parameters = inspect.signature(architecture).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    taken = [group for group in COMMON if takes_any or group in parameters]
+    taken = []
     for group, common in COMMON.items():
-        if group not in taken and plain[group]["_target_"] != common:
+        named, own = parameters.get(group), plain[group]["_target_"] != common
+        if takes_any or (named is not None and (own or named.default is not None)):
+            taken.append(group)
+        elif own:
             raise RequestError(
                 f"arch={chosen['arch']} has no argument {group}, so it cannot use "
                 f"{group}={chosen[group]}: choose {group}={_name_of(group, common)}"

@@ -31,6 +31,8 @@ class Settings:
 
     model: dict[str, Any]
     normalizer: dict[str, Any]
+    estimator: dict[str, Any]
+    attention: dict[str, Any]
     positions: dict[str, Any]
     arch: dict[str, Any]
     data: dict[str, Any]

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -174,6 +175,12 @@ def select_queries(mask: Mask | None, queries: Queries) -> Mask | None:
     return mask if mask is None or mask.shape[-2] == 1 else mask[..., queries, :]
 
 
+@overload
+def mask_matrix(mask: Mask) -> MaskMatrix: ...
+@overload
+def mask_matrix(mask: None) -> None: ...
+@overload
+def mask_matrix(mask: Mask | None) -> MaskMatrix | None: ...
 def mask_matrix(mask: Mask | None) -> MaskMatrix | None:
     """Return a mask as a boolean tensor, and None for None."""
     return mask.matrix if isinstance(mask, StructuredMask) else mask
@@ -184,6 +191,11 @@ def over_heads(mask: Mask | None) -> Mask | None:
     if isinstance(mask, StructuredMask):
         return mask.over_heads
     return mask if mask is None else mask.unsqueeze(-3)
+
+
+def both(mask: Mask | None, near: MaskMatrix) -> MaskMatrix:
+    """Return the mask of the keys that a mask shows and that are near."""
+    return near if mask is None else mask_matrix(mask) & near
 
 
 def seen_keys(mask: Mask | None) -> Bool[Tensor, "*batch keys"] | None:

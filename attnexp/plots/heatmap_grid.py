@@ -26,7 +26,7 @@ from attnexp.plots.style import (
     text_width,
     wrapped,
 )
-from attnexp.runs.attention import Map, MapAxis, is_uneven, scale_end
+from attnexp.runs.attention import Map, MapAxis, has_signs, is_uneven, scale_end
 
 GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
@@ -86,6 +86,7 @@ def draw_grid(
 ) -> Figure:
     """Return maps in rows and columns, weights from 0 to one end in one colour scale.
 
+    If weights are negative, the scale goes as far below 0, and 0 is white.
     If the largest weight of a map of numbers is under a quarter of the scale's end, the colours are
     those of square roots, in which small weights are seen apart.
 
@@ -114,8 +115,9 @@ def draw_grid(
     weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
     end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
     largest = [float(np.nanmax(one.weights, initial=0.0)) for one in maps]
-    rooted = maps[0].rows.numbers is not None and is_uneven(largest, end)
-    norm = PowerNorm(0.5, 0, end) if rooted else Normalize(0, end)
+    signed = has_signs(weights)
+    rooted = not signed and maps[0].rows.numbers is not None and is_uneven(largest, end)
+    norm = PowerNorm(0.5, 0, end) if rooted else Normalize(-end if signed else 0, end)
     across = _common_name([one.columns for one in maps]) if columns > 1 else ""
     downwards = _common_name([one.rows for one in maps]) if len(cells) > 1 else ""
     for axes in grid[-1, len(cells[-1]) :]:
@@ -142,10 +144,10 @@ def draw_grid(
     if downwards:
         figure.supylabel(downwards, fontsize=size, color=INK)
     scale = figure.colorbar(
-        ScalarMappable(norm, "viridis"),
+        ScalarMappable(norm, _colours_of(norm)),
         ax=list(grid[:, -1]),
         label="weight, root scale" if rooted else "weight",
-        extend="max" if beyond else "neither",
+        extend=("both" if signed else "max") if beyond else "neither",
         fraction=0.06,
         shrink=min(1.0, BAR / sum(heights)),
         anchor=(0.0, 1.0),
@@ -167,7 +169,7 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
     hatched ground. A weight of NaN is white.
     """
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
-    colours = colormaps["viridis"].with_extremes(bad="white")
+    colours = colormaps[_colours_of(norm)].with_extremes(bad="white")
     image = axes.imshow(one.weights, cmap=colours, norm=norm, aspect="auto", origin=origin)
     if one.hidden is not None and one.hidden.any():
         image.set_alpha(np.where(one.hidden, 0.0, 1.0))
@@ -186,6 +188,11 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
             PolyCollection(squares, facecolors="none", edgecolors=GOLD, linewidths=1.1),
             autolim=False,
         )
+
+
+def _colours_of(norm: Normalize) -> str:
+    """Return the colours of a scale, which has 0 in its middle if it begins below."""
+    return "RdBu_r" if norm.vmin is not None and norm.vmin < 0 else "viridis"
 
 
 def _lines(text: str, width: float) -> int:

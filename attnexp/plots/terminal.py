@@ -17,9 +17,9 @@ from rich.text import Text
 
 from attnexp.core import console
 from attnexp.core.console import aligned, number_text
-from attnexp.plots.colours import viridis
+from attnexp.plots.colours import diverging, viridis
 from attnexp.plots.lines import spans_powers
-from attnexp.runs.attention import SPACE, Map, MapAxis, StoredAttention, View, scale_end
+from attnexp.runs.attention import SPACE, Map, MapAxis, StoredAttention, View, has_signs, scale_end
 
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of the dots of a Braille character, which is two dots wide and four high."""
@@ -28,6 +28,9 @@ HALF = "\N{UPPER HALF BLOCK}"
 SHADES = " \N{LIGHT SHADE}\N{MEDIUM SHADE}\N{DARK SHADE}\N{FULL BLOCK}"
 PLAIN = " .:-=+*#%@"
 """The characters from the smallest to the largest weight, with Unicode and with ASCII alone."""
+
+BELOW = " nN"
+"""The characters from 0 to the most negative weight, without colours."""
 
 BRACKETED = 3
 """The columns of a cell that has brackets at the gold position."""
@@ -41,11 +44,15 @@ WIDEST = 80
 
 @dataclass(frozen=True)
 class Terminal:
-    """The abilities of a terminal: colour, Unicode, and the number of columns."""
+    """The abilities of a terminal: colour, Unicode, and the number of columns.
+
+    `signed` says that the weights of a map may be negative.
+    """
 
     colour: bool
     unicode: bool
     width: int
+    signed: bool = False
 
     @classmethod
     def of(cls, console: Console) -> "Terminal":
@@ -88,7 +95,9 @@ def draw_curve(
 def draw_map(one: Map, terminal: Terminal) -> list[Text]:
     """Return a map in lines: a cell for every weight of symbols, a reduced map for numbers."""
     end, beyond = scale_end(one.weights, one.weights.shape[1])
-    one = replace(one, weights=np.nan_to_num(one.weights, nan=0.0).clip(0, None))
+    signed = has_signs(one.weights)
+    terminal = replace(terminal, signed=signed)
+    one = replace(one, weights=np.nan_to_num(one.weights, nan=0.0))
     gold = False
     if one.rows.symbols and one.columns.symbols:
         cell = _cell_width(one, terminal)
@@ -236,7 +245,8 @@ def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
         for j in range(columns):
             if step == 2:
                 below = shown[i + 1, j] if i + 1 < rows else None
-                line.append(HALF, Style(color=_colour(shown[i, j]), bgcolor=_colour(below)))
+                colours = (_colour(each, terminal) for each in (shown[i, j], below))
+                line.append(HALF, Style(color=next(colours), bgcolor=next(colours)))
             else:
                 line.append(*_cell(shown[i, j], terminal))
         lines.append(line)
@@ -251,15 +261,19 @@ def _ends(side: MapAxis) -> tuple[str, str]:
 
 
 def _reduced(weights: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """Return a smaller map whose cells are the largest weights of the blocks that they replace."""
+    """Return a smaller map whose cells are the farthest from 0 of the blocks that they replace."""
     row_ends = np.linspace(0, weights.shape[0], rows + 1).astype(int)[:-1]
     column_ends = np.linspace(0, weights.shape[1], columns + 1).astype(int)[:-1]
-    return np.maximum.reduceat(np.maximum.reduceat(weights, row_ends), column_ends, axis=1)
+    high, low = (
+        each.reduceat(each.reduceat(weights, row_ends), column_ends, axis=1)
+        for each in (np.maximum, np.minimum)
+    )
+    return np.where(-low > high, low, high)
 
 
 def _scale(end: str, gold: bool, terminal: Terminal) -> Text:
-    line = Text("weight 0 ")
-    for share in np.linspace(0, 1, 10):
+    line = Text(f"weight -{end} " if terminal.signed else "weight 0 ")
+    for share in np.linspace(-1 if terminal.signed else 0, 1, 11 if terminal.signed else 10):
         line.append(*_cell(float(share), terminal))
     line.append(f" {end}" + (", gold position in [ ]" if gold else ""))
     return line
@@ -267,11 +281,15 @@ def _scale(end: str, gold: bool, terminal: Terminal) -> Text:
 
 def _cell(share: float, terminal: Terminal) -> tuple[str, Style]:
     if terminal.colour:
-        readable = (0, 0, 0) if share > BRIGHT else (255, 255, 255)
-        return " ", Style(bgcolor=_colour(share), color=Color.from_rgb(*readable))
+        dark = abs(share) > BRIGHT if terminal.signed else share <= BRIGHT
+        readable = (255, 255, 255) if dark else (0, 0, 0)
+        return " ", Style(bgcolor=_colour(share, terminal), color=Color.from_rgb(*readable))
+    if share < 0:
+        return BELOW[round(min(-share, 1.0) * (len(BELOW) - 1))], Style()
     shades = SHADES if terminal.unicode else PLAIN
     return shades[round(min(share, 1.0) * (len(shades) - 1))], Style()
 
 
-def _colour(share: float | None) -> Color | None:
-    return None if share is None else Color.from_rgb(*viridis(float(share)))
+def _colour(share: float | None, terminal: Terminal) -> Color | None:
+    scale = diverging if terminal.signed else viridis
+    return None if share is None else Color.from_rgb(*scale(float(share)))

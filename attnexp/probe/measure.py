@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from attnexp.architectures.base import Architecture
+from attnexp.attention.base import Attention
 from attnexp.attention.multihead import MultiHead
 from attnexp.core.batch import Batch
 from attnexp.core.errors import RequestError
@@ -28,12 +29,7 @@ class Probe:
         heads = heads_of(run)
         main = main_part(run.model)
         has_gold = bool((facts_of(run.model, run.dataset.test)[main].gold >= 0).any())
-        sums_to_one = all(
-            module.sums_to_one
-            for layer in run.model.attentions[main]
-            for module in layer.modules()
-            if isinstance(module, Normalizer)
-        )
+        sums_to_one = all(map(_sums_to_one, run.model.attentions[main]))
         found = [
             intervention
             for word in dict.fromkeys(words or usual(heads, main, has_gold, sums_to_one))
@@ -74,6 +70,14 @@ class Probe:
             rows.append(adversarial(self._run, done))
             rows += [between_seeds(self._run, others)] if others else []
         return rows
+
+
+def _sums_to_one(attention: Attention) -> bool:
+    """Return whether each row of weights sums to 1."""
+    if attention.estimator.signed:
+        return attention.estimator.sums_to_one
+    found = (module for module in attention.modules() if isinstance(module, Normalizer))
+    return all(normalizer.sums_to_one for normalizer in found)
 
 
 def heads_of(run: PreparedRun) -> dict[str, list[int]]:

@@ -100,7 +100,7 @@ class Pass:
             counts = chosen.expand(weights.shape[:-1])
             if facts is not None:
                 counts = counts & _rows(facts.counts, first, come, False)[:, None]
-            same = (found - weights).abs().amax(dim=-1) <= UNMOVED * weights.sum(dim=-1)
+            same = (found - weights).abs().amax(dim=-1) <= UNMOVED * weights.abs().sum(dim=-1)
             self.rows += int(counts.sum())
             self.unchanged += int((same & counts).sum())
             return found

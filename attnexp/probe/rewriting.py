@@ -1,4 +1,4 @@
-"""A model whose attention weights are replaced between the normalizer and the average."""
+"""A model whose attention weights are replaced before the values are summed."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -7,13 +7,12 @@ from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import Attention
 from attnexp.core.errors import RequestError
-from attnexp.core.masks import MaskMatrix, ValidLens, fitting_mask
-from attnexp.normalizers.base import Normalizer
+from attnexp.estimators.base import Compared, Estimator
 
 Rewrite = Callable[
     [Float[Tensor, "batch heads queries keys"], Bool[Tensor, "batch heads queries keys"]],
@@ -29,40 +28,36 @@ class Site(NamedTuple):
     layer: int
 
 
-class Around(Normalizer):
-    """A normalizer around another one, which normalizes its scores."""
+class Rewritten(Estimator):
+    """An estimator followed by a function of its effective weights, which returns others."""
 
-    def __init__(self, normalizer: Normalizer) -> None:
-        super().__init__(normalizer.heads)
-        self.normalizer = normalizer
+    signed: ClassVar[bool] = True
+    by_head: ClassVar[bool] = False
 
-    def normalize(
-        self,
-        scores: Float[Tensor, "*batch queries keys"],
-        seen: Bool[Tensor, "*batch queries keys"],
-    ) -> Float[Tensor, "*batch queries keys"]:
-        return self.normalizer.normalize(scores, seen)
-
-
-class Rewritten(Around):
-    """A normalizer followed by a function of its weights, which returns other weights."""
-
-    sums_to_one: ClassVar[bool] = False
-    shift_invariant: ClassVar[bool] = False
-
-    def __init__(self, normalizer: Normalizer, rewrite: Rewrite) -> None:
-        super().__init__(normalizer)
+    def __init__(self, estimator: Estimator, rewrite: Rewrite) -> None:
+        nn.Module.__init__(self)
+        self.heads = estimator.heads
+        self.estimator = estimator
         self.rewrite = rewrite
+        self.needs_products = estimator.needs_products  # type: ignore[misc]
+
+    def prepare(self, keys: Float[Tensor, "*batch keys projected"]) -> Tensor:
+        return self.estimator.prepare(keys)
+
+    def remember(
+        self,
+        inputs: Float[Tensor, "*batch keys input_dim"],
+        keys: Float[Tensor, "*heads keys key_dim"],
+    ) -> Float[Tensor, "*heads keys kept"] | None:
+        return self.estimator.remember(inputs, keys)
 
     def forward(
-        self,
-        scores: Float[Tensor, "*batch queries keys"],
-        mask: MaskMatrix | ValidLens | None = None,
-    ) -> Float[Tensor, "*batch queries keys"]:
-        weights = self.normalizer(scores, mask)
+        self, weights: Float[Tensor, "*maps queries keys"], compared: Compared
+    ) -> Float[Tensor, "*heads queries keys"]:
+        weights = self.estimator(weights, compared)
         valid = torch.ones_like(weights, dtype=torch.bool)
-        if mask is not None:
-            valid = valid & fitting_mask(mask, weights)
+        if compared.mask is not None:
+            valid = valid & compared.mask
         if weights.dim() == 4:
             return self.rewrite(weights, valid)
         # one head has no axis for the heads
@@ -72,11 +67,11 @@ class Rewritten(Around):
 def rewritten(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Architecture:
     """Return a copy of a model whose weights are rewritten at each of its attentions.
 
-    Raises RequestError for an attention without a normalizer.
+    Raises RequestError for an attention without an estimator.
     """
     changed = copy.deepcopy(model)
     for attention, rewriter in _rewriters(changed, rewrites):
-        attention.normalizer = rewriter
+        attention.estimator = rewriter
     return changed
 
 
@@ -85,30 +80,30 @@ def rewriting(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Itera
     """Rewrite the weights of a model at each of its attentions until the end of the block.
 
     A copy of a small model takes as long as a pass of it. Raises RequestError for an attention
-    without a normalizer.
+    without an estimator.
     """
     found = _rewriters(model, rewrites)
     try:
         for attention, rewriter in found:
-            attention.normalizer = rewriter
+            attention.estimator = rewriter
         yield
     finally:
         for attention, rewriter in found:
-            attention.normalizer = rewriter.normalizer
+            attention.estimator = rewriter.estimator
 
 
 def _rewriters(
     model: Architecture, rewrites: Callable[[Site], Rewrite]
 ) -> list[tuple[Attention, Rewritten]]:
-    """Return each attention of a model with the normalizer that rewrites its weights."""
+    """Return each attention of a model with the estimator that rewrites its weights."""
     found = []
     for part, layers in model.attentions.items():
         for layer, attention in enumerate(layers):
-            normalizer = getattr(attention, "normalizer", None)
-            if not isinstance(normalizer, Normalizer):
+            estimator = getattr(attention, "estimator", None)
+            if not isinstance(estimator, Estimator):
                 raise RequestError(
                     f"{part} of {type(model).__name__} is {type(attention).__name__}, which has no "
-                    "normalizer: its weights cannot be replaced"
+                    "estimator: its weights cannot be replaced"
                 )
-            found.append((attention, Rewritten(normalizer, rewrites(Site(part, layer)))))
+            found.append((attention, Rewritten(estimator, rewrites(Site(part, layer)))))
     return found

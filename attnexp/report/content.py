@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnexp.core import console
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
-from attnexp.plots.colours import VIRIDIS, hexadecimal
+from attnexp.plots.colours import DIVERGING, VIRIDIS, hexadecimal
 from attnexp.plots.lines import (
     asked_columns,
     compared_curves,
@@ -40,7 +40,14 @@ from attnexp.report.page import (
     ShownRun,
 )
 from attnexp.report.results import every_run, place_of, result_of
-from attnexp.runs.attention import MapAxis, StoredAttention, is_uneven, same_examples, scale_end
+from attnexp.runs.attention import (
+    MapAxis,
+    StoredAttention,
+    has_signs,
+    is_uneven,
+    same_examples,
+    scale_end,
+)
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.run_status import Status
@@ -74,6 +81,9 @@ Models = Callable[[Comparison], Sequence[Model]]
 COLOURS = [hexadecimal(colour) for colour in VIRIDIS]
 """The colours of maps, from weight 0 to the largest."""
 
+AROUND_ZERO = [hexadecimal(colour) for colour in DIVERGING]
+"""The colours of maps with negative weights, 0 in the middle."""
+
 
 def report_content(
     title: str,
@@ -104,6 +114,7 @@ def report_content(
     return Page(
         title,
         COLOURS,
+        AROUND_ZERO,
         report.verdicts,
         results=[result_of(*each) for each in grids],
         data=data,
@@ -220,20 +231,19 @@ def _attention(comparison: Comparison) -> AttentionPanel | None:
         ShownRun(one.label, _attentions(run, axes)) for one, run in zip(few, shown, strict=True)
     ]
     names = dict.fromkeys(name for one in attentions for name in _main_first(one))
-    ends = {
-        name: scale_end(
-            np.concatenate([weights.ravel() for weights in own]).astype(np.float64),
-            max(weights.shape[-1] for weights in own),
-        )[0]
-        for name in names
-        if (own := [one.weights[name][:EXAMPLES] for one in attentions if name in one.weights])
-    }
+    ends, signed = {}, []
+    for name in names:
+        own = [one.weights[name][:EXAMPLES] for one in attentions if name in one.weights]
+        every = np.concatenate([weights.ravel() for weights in own]).astype(np.float64)
+        ends[name] = scale_end(every, max(weights.shape[-1] for weights in own))[0]
+        signed += [name] if has_signs(every) else []
     return AttentionPanel(
         seed,
         len(comparison.configurations) - len(shown),
         list(names),
         {name: float(f"{end:.4g}") for name, end in ends.items()},
-        [name for name, end in ends.items() if _is_rooted(name, end, shown)],
+        [name for name, end in ends.items() if name not in signed and _is_rooted(name, end, shown)],
+        signed,
         axes,
         configurations,
     )
@@ -276,9 +286,11 @@ def _is_rooted(name: str, end: float, runs: Sequence[Run]) -> bool:
 
 
 def _frame(attention: StoredAttention, name: str, epoch: int | None, axes: list[MapSide]) -> Moment:
-    """Return the maps of one epoch. Weights are bytes from 0 to 255, for 0 to the `largest`."""
+    """Return the maps of one epoch. Weights are bytes from 0 to 255, see `Moment`."""
     weights = attention.weights[name][:EXAMPLES]
-    largest = float(weights[np.isfinite(weights)].max(initial=0)) or 1.0
+    there = weights[np.isfinite(weights)]
+    least = float(there.min(initial=0))
+    largest = float(there.max(initial=0)) or (0.0 if least else 1.0)
     layers, heads = weights.shape[1:3]
     maps = []
     for example in range(len(weights)):
@@ -287,13 +299,13 @@ def _frame(attention: StoredAttention, name: str, epoch: int | None, axes: list[
             for layer in range(layers)
             for head in range(heads)
         ]
-        shares = np.stack([one.weights for one in all_heads]) / largest
-        cells = np.nan_to_num(shares, nan=0.0).clip(0, 1) * 255
+        found = np.nan_to_num(np.stack([one.weights for one in all_heads]), nan=0.0)
+        cells = ((found - least) / (largest - least)).clip(0, 1) * 255
         first = all_heads[0]
         shown = base64.b64encode(cells.round().astype(np.uint8).tobytes()).decode()
         gold = None if first.gold is None else first.gold.tolist()
         maps.append(ByteMap(_axis(first.rows, axes), _axis(first.columns, axes), gold, shown))
-    return Moment(epoch, float(f"{largest:.4g}"), maps)
+    return Moment(epoch, float(f"{least:.4g}"), float(f"{largest:.4g}"), maps)
 
 
 def _axis(side: MapAxis, axes: list[MapSide]) -> int:

@@ -110,9 +110,13 @@ class ByteMap(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """Maps of test examples after an epoch, or at the end; byte 255 is the `largest` weight."""
+    """Maps of test examples after an epoch, or at the end.
+
+    Byte 0 is the `least` weight, which is 0 if none is negative, and 255 the `largest`.
+    """
 
     epoch: int | None
+    least: float
     largest: float
     maps: Sequence[ByteMap]
 
@@ -133,13 +137,17 @@ class ShownRun(Struct, frozen=True):
 
 
 class AttentionPanel(Struct, frozen=True):
-    """Maps of several runs of one seed, on scales that end at `ends`; some are `rooted`."""
+    """Maps of several runs of one seed, on scales that end at `ends`; some are `rooted`.
+
+    Those that are `signed` go as far below 0.
+    """
 
     seed: int
     omitted: int
     names: Sequence[str]
     ends: Mapping[str, float]
     rooted: Sequence[str]
+    signed: Sequence[str]
     axes: Sequence[MapSide]
     configurations: Sequence[ShownRun]
 
@@ -313,11 +321,13 @@ class Page(Struct, frozen=True):
     """A page: verdicts, results by table, pictures by data set, tables of all runs, and remarks.
 
     `notes` have to be read with the verdicts, and `further` are the remarks that change less. The
-    `colours` of maps go from weight 0 to the largest. A `live` page loads itself again.
+    `colours` of maps go from weight 0 to the largest, `diverging` ones from the most negative. A
+    `live` page loads itself again.
     """
 
     title: str
     colours: Sequence[str] = ()
+    diverging: Sequence[str] = ()
     verdicts: Sequence[str] = ()
     results: Sequence[Result] = ()
     data: Sequence[DataSection] = ()

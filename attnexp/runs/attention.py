@@ -293,15 +293,21 @@ def as_snapshots(
 def scale_end(weights: NDArray[np.float64], keys: int) -> tuple[float, bool]:
     """Return where a scale from 0 ends, and whether a few far larger weights are beyond it.
 
-    It ends at EVEN / keys at the least, so that even weights of 1 / keys are never the brightest.
+    If weights are negative, it goes as far below 0, see `has_signs`. It ends at EVEN / keys at the
+    least, so that even weights of 1 / keys are never the brightest.
     """
-    weights = weights[np.isfinite(weights)]
+    weights = np.abs(weights[np.isfinite(weights)])
     largest = float(weights.max(initial=0))
     most = float(np.quantile(weights, 1 - FEW)) if weights.size else 0.0
     beyond = 0 < most < largest / 2
     end = (most if beyond else largest) or 1.0
     least = min(1.0, EVEN / max(keys, 1))
     return max(end, least), beyond and end >= least
+
+
+def has_signs(weights: NDArray[np.float64]) -> bool:
+    """Return whether a weight is negative, so that a scale has 0 in its middle."""
+    return bool(np.nanmin(weights, initial=0.0) < 0)
 
 
 def is_uneven(largest: Sequence[float], end: float) -> bool:

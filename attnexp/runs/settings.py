@@ -8,6 +8,8 @@ from typing import Any
 GROUPS = (
     "model",
     "normalizer",
+    "estimator",
+    "attention",
     "positions",
     "arch",
     "data",

@@ -10,7 +10,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.attention.statistics import entropy, is_uniform, shares, sink_mass, support
+from attnexp.attention.base import is_signed
+from attnexp.attention.statistics import (
+    entropy,
+    is_uniform,
+    negative_mass,
+    shares,
+    sink_mass,
+    support,
+)
 from attnexp.core.batch import Batch, Prediction, RegressionSpec, allowed_keys, in_units
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, require_sound_weights
@@ -40,14 +48,28 @@ class MapStatistics:
     """Describes attention maps: a number for each query, in each layer and head.
 
     `sums` are the sums of the weights, and `gaps` the root mean square distances of the keys under
-    the weights over their sum. See `attnexp.attention.statistics` for the others.
+    the weights over their sum. See `attnexp.attention.statistics` for the others. Weights that may
+    be negative have no entropy, gaps and support, and others no negative mass.
     """
 
-    entropy: Float[Tensor, "batch layers heads queries"]
     sums: Float[Tensor, "batch layers heads queries"]
-    gaps: Float[Tensor, "batch layers heads queries"]
-    support: Float[Tensor, "batch layers heads queries"]
     sink_mass: Float[Tensor, "batch layers heads queries"]
+    entropy: Float[Tensor, "batch layers heads queries"] | None = None
+    gaps: Float[Tensor, "batch layers heads queries"] | None = None
+    support: Float[Tensor, "batch layers heads queries"] | None = None
+    negative_mass: Float[Tensor, "batch layers heads queries"] | None = None
+
+    def mean(self, name: str) -> Float[Tensor, ""] | None:
+        """Return the mean of a number, or None if there is none."""
+        values = getattr(self, name)
+        return None if values is None else values.mean()
+
+    @property
+    def neighbours(self) -> Float[Tensor, ""] | None:
+        """The mean effective number of keys, 0 for a query with none in reach."""
+        if self.entropy is None:
+            return None
+        return self.entropy.exp().where(self.sums > 0, 0.0).mean()
 
 
 @dataclass(frozen=True)
@@ -100,7 +122,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "neighbours",
-        lambda fit: fit.attention.entropy.exp().where(fit.attention.sums > 0, 0.0).mean(),
+        lambda fit: fit.attention.neighbours,
         "exp(H), the effective number of keys that a test query attends to, 0 if none is in "
         "reach; mean over queries",
         unit="keys",
@@ -108,7 +130,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "bandwidth",
-        lambda fit: fit.attention.gaps.mean(),
+        lambda fit: fit.attention.mean("gaps"),
         "sqrt(sum_i p_i (x_i - x)^2), p the weights over their sum, the root mean square distance "
         "of the keys that a test query attends to, of a table in standard deviations; mean over "
         "queries",
@@ -117,14 +139,20 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "support",
-        lambda fit: fit.attention.support.mean(),
+        lambda fit: fit.attention.mean("support"),
         "number of keys with a weight above 0, mean over queries",
         unit="keys",
     ),
     Metric(
         "sink_mass",
-        lambda fit: fit.attention.sink_mass.mean(),
+        lambda fit: fit.attention.mean("sink_mass"),
         "1 - the sum of the weights of a row, mean over queries",
+        unit="weight",
+    ),
+    Metric(
+        "negative_mass",
+        lambda fit: fit.attention.mean("negative_mass"),
+        "size of the negative weights of a row, mean over queries, if an estimator makes such",
         unit="weight",
     ),
 )
@@ -161,14 +189,15 @@ class Regression(Task):
         train, test = dataset.train, dataset.test
         learned = any(parameter.requires_grad for parameter in model.parameters())
         chosen = _measured_queries(test)
-        answer, parts, uniform = test.targets[:, :0], list[MapStatistics](), learned
+        answer, parts, signed = test.targets[:, :0], list[MapStatistics](), is_signed(model)
+        uniform = learned and not signed
         for part in chosen.split_queries(PAIRS):
             prediction = model(part, need_weights=True)
             weights, allowed = prediction.weights["pooling"], allowed_keys(part)
             require_sound_weights(model, weights, allowed)
             # joined at once: small tensors that stay would split the memory of the next portion
             answer = torch.cat([answer, prediction.outputs], dim=1)
-            parts = [_joined([*parts, _statistics(weights, part)])]
+            parts = [_joined([*parts, _statistics(weights, part, signed)])]
             uniform = uniform and is_uniform(weights, allowed[:, None, None].expand_as(weights))
         if chosen is not test:
             answer = model(test).outputs
@@ -267,8 +296,11 @@ def _standardised_by(spec: RegressionSpec) -> dict[str, dict[str, float]]:
 
 
 def _statistics(
-    weights: Float[Tensor, "batch layers heads queries keys"], batch: Batch
+    weights: Float[Tensor, "batch layers heads queries keys"], batch: Batch, signed: bool
 ) -> MapStatistics:
+    if signed:
+        sums, lost = weights.sum(dim=-1), sink_mass(weights)
+        return MapStatistics(sums, lost, negative_mass=negative_mass(weights))
     gaps = (batch.queries.unsqueeze(-2) - batch.keys.unsqueeze(-3)).square().sum(dim=-1)
     return MapStatistics(
         entropy=entropy(weights),
@@ -280,8 +312,9 @@ def _statistics(
 
 
 def _joined(parts: Sequence[MapStatistics]) -> MapStatistics:
-    numbers = zip(*(vars(part).values() for part in parts), strict=True)
-    return MapStatistics(*(torch.cat(each, dim=-1) for each in numbers))
+    known = [name for name, values in vars(parts[0]).items() if values is not None]
+    joined = {name: torch.cat([vars(part)[name] for part in parts], dim=-1) for name in known}
+    return MapStatistics(**joined)
 
 
 def _measured_queries(test: Batch) -> Batch:
@@ -342,7 +375,7 @@ def _notes(fit: Fit, metrics: Mapping[str, float], train: Batch, test: Batch) ->
     asked = fit.attention.sums.shape[-1]
     if asked < test.queries.shape[1]:
         notes.append(
-            f"neighbours, bandwidth, support and sink_mass are means over {asked:,} of "
+            f"the metrics of the attention map are means over {asked:,} of "
             f"{test.queries.shape[1]:,} test queries, evenly spaced"
         )
     queries, keys = (len(places) for places in _kept(test))

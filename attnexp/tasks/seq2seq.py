@@ -14,6 +14,7 @@ from torch import Tensor
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.alignment import Scorecard, gold_mass_by_example, scorecard
+from attnexp.attention.base import is_signed
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.text import source_text, target_text
@@ -178,6 +179,11 @@ METRICS = (
         "1 - the sum of the weights of a row, mean over queries with a gold key",
         unit="weight",
     ),
+    _alignment_metric(
+        "negative_mass",
+        "size of the negative weights of a row, mean over queries, if an estimator makes such",
+        unit="weight",
+    ),
 )
 """The metrics. Those of the alignment are of one head, the best one on the validation set; the
 summary has each head's too."""
@@ -278,7 +284,7 @@ class SequenceToSequence(Task):
             outputs.append(prediction.outputs)
             maps.append(prediction.weights["cross"])
         logits, weights = torch.cat(outputs), torch.cat(maps)
-        card, gold_mass = _scorecard(weights, batch), None
+        card, gold_mass = _scorecard(model, weights, batch), None
         if card is not None and batch.alignment is not None:
             gold_mass = gold_mass_by_example(weights, batch.alignment, batch.target_mask)
         return Answers(
@@ -345,7 +351,7 @@ def source_lengths(batch: Batch, spec: Seq2SeqSpec) -> Int[Tensor, " batch"]:
 
 def _card(model: Architecture, batch: Batch) -> Scorecard | None:
     maps = [model(part, need_weights=True).weights["cross"] for part in portions(batch)]
-    return _scorecard(torch.cat(maps), batch)
+    return _scorecard(model, torch.cat(maps), batch)
 
 
 def _best_head(validated: Scorecard | None) -> tuple[int, int]:
@@ -354,11 +360,12 @@ def _best_head(validated: Scorecard | None) -> tuple[int, int]:
 
 
 def _scorecard(
-    weights: Float[Tensor, "batch layers heads target source"], batch: Batch
+    model: Architecture, weights: Float[Tensor, "batch layers heads target source"], batch: Batch
 ) -> Scorecard | None:
     if batch.alignment is None:
         return None
-    return scorecard(weights, batch.alignment, batch.mask, batch.target_mask)
+    signed = is_signed(model)
+    return scorecard(weights, batch.alignment, batch.mask, batch.target_mask, signed)
 
 
 def _rows(answers: Answers, spec: Seq2SeqSpec) -> Iterator[dict[str, object]]:

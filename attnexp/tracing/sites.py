@@ -1,6 +1,7 @@
 """The places of a graph at which scores and weights can be replaced, and numbers be set."""
 
 import inspect
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 from attnexp.architectures.base import Architecture
 from attnexp.core.masks import MaskMatrix, ValidLens
 from attnexp.normalizers.base import Normalizer
-from attnexp.probe.rewriting import Around, Rewrite, Rewritten, Site, rewritten
+from attnexp.probe.rewriting import Rewrite, Site, rewritten
 from attnexp.scores.base import Score
 
 
@@ -35,12 +36,22 @@ def _(scores: Tensor, part: str, layer: int) -> Tensor:
     return torch.empty_like(scores)
 
 
-class OfSite(Around):
+class OfSite(Normalizer):
     """A normalizer whose scores pass through `scores_of`."""
 
+    sums_to_one: ClassVar[bool] = False
+    shift_invariant: ClassVar[bool] = False
+
     def __init__(self, normalizer: Normalizer, site: Site) -> None:
-        super().__init__(normalizer)
-        self.site = site
+        super().__init__(normalizer.heads)
+        self.normalizer, self.site = normalizer, site
+
+    def normalize(
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        seen: Bool[Tensor, "*batch queries keys"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return self.normalizer.normalize(scores, seen)
 
     def forward(
         self,
@@ -54,7 +65,7 @@ class OfSite(Around):
 def marked(model: Architecture) -> Architecture:
     """Return a copy of a model whose scores and weights are marked at each attention.
 
-    Raises RequestError for an attention without a normalizer.
+    Raises RequestError for an attention without an estimator.
     """
 
     def mark(site: Site) -> Rewrite:
@@ -70,9 +81,9 @@ def marked(model: Architecture) -> Architecture:
     copy = rewritten(model, mark)
     for part, layers in copy.attentions.items():
         for layer, attention in enumerate(layers):
-            outer = attention.normalizer
-            assert isinstance(outer, Rewritten)
-            outer.normalizer = OfSite(outer.normalizer, Site(part, layer))
+            normalizer = getattr(attention, "normalizer", None)
+            if isinstance(normalizer, Normalizer):
+                attention.normalizer = OfSite(normalizer, Site(part, layer))
     return copy
 
 

@@ -14,6 +14,7 @@ from imported import python
 
 from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.architectures.positions.contract import POSITIONS_CONTRACT
+from attnexp.attention.contract import ATTENTION_CONTRACT, ESTIMATOR_CONTRACT
 from attnexp.cli import new
 from attnexp.cli.new import KINDS
 from attnexp.data.contract import DATA_CONTRACT
@@ -26,6 +27,8 @@ CONTRACTS = {
     "normalizer": NORMALIZER_CONTRACT,
     "data": DATA_CONTRACT,
     "sequences": DATA_CONTRACT,
+    "estimator": ESTIMATOR_CONTRACT,
+    "attention": ATTENTION_CONTRACT,
     "positions": POSITIONS_CONTRACT,
     "arch": ARCHITECTURE_CONTRACT,
     "law": LAW_CONTRACT,
@@ -108,6 +111,42 @@ def test_an_order_of_ones_own_is_one_method(succeeds, tmp_path):
     for row in rows:
         first, *others = row["source"].split()
         assert row["target"].split() == [*others, first]
+
+
+@pytest.mark.parametrize(
+    ("name", "contract"),
+    [
+        ("Softpick", NORMALIZER_CONTRACT),
+        ("Exclusive", ATTENTION_CONTRACT),
+        ("Ridge", ESTIMATOR_CONTRACT),
+    ],
+)
+def test_a_mechanism_of_the_document_meets_its_contract(name, contract):
+    (code,) = (code for code in blocks("docs/own_code.md", "python") if f"class {name}" in code)
+    names = {}
+    exec(code, names)
+    for check in contract:
+        check(names[name])
+
+
+@pytest.mark.slow
+def test_an_estimator_of_the_document_is_a_word_like_others(succeeds, tmp_path):
+    (code,) = (code for code in blocks("docs/own_code.md", "python") if "class Ridge" in code)
+    (tmp_path / "ridge.py").write_text(code)
+    (tmp_path / "conf" / "estimator").mkdir(parents=True)
+    settings = "# Ridge regression.\n_target_: ridge.Ridge\nridge: 1.0\n"
+    (tmp_path / "conf" / "estimator" / "ridge.yaml").write_text(settings)
+    few = ["figures=false", "train.max_epochs=1", "data.num_train=64", "data.num_test=8"]
+    words = ["data=reverse", "arch=decoder_only", "data.num_validation=8", *few]
+    succeeds("-m", "--config-dir", "conf", *words, "estimator=local_constant,ridge")
+    found = {
+        json.loads(path.read_text())["choices"]["estimator"]: path.parent
+        for path in tmp_path.glob("outputs/*/summary.json")
+    }
+    assert set(found) == {"local_constant", "ridge"}
+    summary = json.loads((found["ridge"] / "summary.json").read_text())
+    assert "negative_mass" in summary["metrics"]
+    assert "entropy" not in summary["metrics"]
 
 
 def test_a_score_of_the_document_adapts_to_the_keys_that_are_left():

@@ -29,7 +29,7 @@ def rows(group):
 
 def test_the_tables_are_as_the_choices_say():
     shown = {*re.findall(r"<!-- conf/(\w+) -->", PAGE)}
-    assert shown == {"model", "normalizer", "data", "positions", "arch"}
+    assert shown == {"model", "normalizer", "estimator", "attention", "data", "positions", "arch"}
     written = runpy.run_path(str(ROOT / "docs" / "choices.py"))["written"]
     assert written(PAGE) == PAGE, "run `python docs/choices.py`"
 

@@ -7,7 +7,7 @@ import torch
 
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.transformer import Transformer
-from attnexp.attention.pooling import AttentionPooling, pool
+from attnexp.attention.pooling import AttentionPooling
 from attnexp.attention.streaming import stream
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.normalizers.stick_breaking import StickBreaking
@@ -48,9 +48,11 @@ def test_tiles_have_the_contexts_of_the_whole():
     queries, keys, values = draw(2, 700, 3), draw(2, 500, 3) / 2, draw(2, 500, 4)
     rule, score = StickBreaking(heads=1), ScaledDot(3, 3)
     mask = torch.arange(500).expand(700, 500) <= torch.arange(700).unsqueeze(-1)
-    memory = AttentionPooling(score, 4).remember(keys, values, mask.expand(2, 700, 500))
-    whole, _ = pool(score, rule, None, queries, memory, need_weights=True)
-    torch.testing.assert_close(stream(score, rule, queries, keys, values, memory.mask), whole)
+    attention = AttentionPooling(score, 4, StickBreaking)
+    memory = attention.remember(keys, values, mask.expand(2, 700, 500))
+    whole, _ = attention.attend(queries, memory)
+    scaled = score.project_queries(queries)
+    torch.testing.assert_close(stream(score, rule, scaled, keys, values, memory.mask), whole)
 
 
 @pytest.mark.parametrize("kind", [DecoderOnly, Transformer])

@@ -69,7 +69,9 @@ def test_the_scripts_read_each_field_of_a_page_and_no_others(browser, finished_r
     attend.main(["example=kernel", "--output", str(files[1])])
     results = [Result("results", "", None, None)]
     sections = [DataSection("a", 0), DataSection("b", 0)]
-    live = Page("t", (), ["a verdict"], results, sections, live=Live("1 of 2 runs", []))
+    live = Page(
+        "t", verdicts=["a verdict"], results=results, data=sections, live=Live("1 of 2 runs", [])
+    )
     files[2].write_text(page(live))
     browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     read = set()

@@ -38,6 +38,14 @@ WORDS = [
         ("arch=decoder_only", "model=scaled_dot", *SEQUENCES, *SMALL, f"positions={name}")
         for name in choice_names("positions")
     ),
+    ("estimator=local_linear", *CURVE),
+    *(
+        ("arch=decoder_only", "model=scaled_dot", *SEQUENCES, *SMALL, *words.split())
+        for words in (
+            *("estimator=local_linear estimator.ridge=0.1", "estimator=delta", "attention=gated"),
+            *("attention=differential", "arch.kv_heads=1", "arch.window=3"),
+        )
+    ),
 ]
 
 

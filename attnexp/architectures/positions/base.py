@@ -3,17 +3,22 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.attention.multihead import Bias, Turn
+from attnexp.attention.multihead import Bias, MultiHead, Turn
+from attnexp.scores.base import require_positive
 
 
 class Order(NamedTuple):
-    """Holds the changes that positions make to the self-attention of some symbols."""
+    """Holds the changes that places make to the self-attention of some symbols.
+
+    `near` is false for keys that are hidden from a query because they are too far away.
+    """
 
     turn: Turn | None
     bias: Bias | None
+    near: Bool[Tensor, "*examples queries keys"] | None = None
 
 
 class Positions(nn.Module):
@@ -58,11 +63,41 @@ class Positions(nn.Module):
         """Return the bias of the score of each query and key, or a function of queries, or None."""
         return None
 
+    @property
+    def has_bias(self) -> bool:
+        """Whether the positions are a bias of the scores."""
+        return type(self).bias is not Positions.bias
+
     def order(
-        self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
+        self,
+        queries: Int[Tensor, "*examples queries"],
+        keys: Int[Tensor, "*examples keys"],
+        window: int | None = None,
     ) -> Order:
-        """Return the turn and the bias of attention from places `queries` to places `keys`."""
-        return Order(self.turn(queries), self.bias(queries, keys))
+        """Return the changes to attention from places `queries` to places `keys`.
+
+        With a `window`, a query sees the key at its own place and those less than `window` places
+        away; if it does not look ahead, these are the last `window`.
+        """
+        near = None
+        if window is not None:
+            near = (queries.unsqueeze(-1) - keys.unsqueeze(-2)).abs() < window
+        return Order(self.turn(queries), self.bias(queries, keys), near)
+
+
+def require_order(attention: MultiHead, positions: Positions, window: int | None) -> None:
+    """Raise ValueError for a window below 1, and unless an estimator can use bias and window."""
+    if window is not None:
+        require_positive("window", window)
+    estimator = attention.estimator
+    name = type(estimator).__name__
+    if window is not None and estimator.causal:
+        raise ValueError(f"{name} reads all of the past: leave arch.window at null, got {window}")
+    if positions.has_bias and estimator.needs_products:
+        raise ValueError(
+            f"{name} has no scores to which {type(positions).__name__} positions could add a bias: "
+            "choose positions=rotary, sinusoidal, learned or none"
+        )
 
 
 PositionsFactory = Callable[..., Positions]

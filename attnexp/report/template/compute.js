@@ -35,6 +35,9 @@ const Computing = (tools) => {
     return make("label", {}, text, select);
   }
 
+  const largest = (weights) => Math.max(...Array.from(weights, Math.abs));
+  const signed = (weights) => weights.some((w) => w < 0);
+
   function entropy(row) { // of the weights over their sum
     const whole = row.reduce((sum, w) => sum + w, 0);
     return -row.reduce((sum, w) => sum + (w > 0 ? (w / whole) * Math.log(w / whole) : 0), 0);
@@ -127,9 +130,9 @@ const Computing = (tools) => {
       const gold = one.gold && input.value === one.first ? one.gold.slice(0, written.length) : null;
       const room = roomIn(map);
       if (room) room.width -= 4 * LINE;
-      const place = paint(canvas, found, rows, columns, gold, Math.max(4 / wide, ...found), room);
+      const place = paint(canvas, found, rows, columns, gold, Math.max(4 / wide, largest(found)), room);
       const fits = place.high >= 11 * typeSize(); // digits over cells that are lower would lie over each other
-      const lines = !fits ? [] : written.map((_, row) => {
+      const lines = !fits || signed(found) ? [] : written.map((_, row) => {
         const own = entropy(found.slice(row * wide, (row + 1) * wide));
         const line = make("span", {}, own.toFixed(2));
         line.style.height = `${place.high}px`;
@@ -311,7 +314,7 @@ const Computing = (tools) => {
       const weights = fit.output(one.main), [, , heads, rows, keys] = weights.shape;
       const order = [...points.keys()].sort((a, b) => points[a].x - points[b].x);
       const found = new Float64Array(rows * order.length);
-      let neighbours = 0;
+      let neighbours = 0, below = 0;
       for (let row = 0; row < rows; row += 1) {
         const own = order.map((key) => {
           let sum = 0;
@@ -320,12 +323,16 @@ const Computing = (tools) => {
         });
         found.set(own, row * order.length);
         neighbours += Math.exp(entropy(own)) / rows;
+        below -= own.reduce((sum, w) => sum + Math.min(w, 0), 0) / rows;
       }
       const canvas = make("canvas", { role: "img", "aria-label": "weights of the points at each x" });
-      paint(canvas, found, { name: units.x.name, symbols: [], numbers: one.grid }, { name: `point, in order of ${units.x.name}`, symbols: [], numbers: order.map((i) => points[i].x) }, null, Math.max(4 / order.length, ...found), roomIn(map));
+      paint(canvas, found, { name: units.x.name, symbols: [], numbers: one.grid }, { name: `point, in order of ${units.x.name}`, symbols: [], numbers: order.map((i) => points[i].x) }, null, Math.max(4 / order.length, largest(found)), roomIn(map));
       map.replaceChildren(canvas);
       feed(leftOut, true);
-      told.textContent = `Effective neighbours, the mean over ${units.x.name} of e to the entropy: ${neighbours.toFixed(1)} of ${points.length}. Leave-one-out error: ${number(lossAt())}.`;
+      const said = below > 0
+        ? `Size of the negative weights, the mean over ${units.x.name}: ${below.toFixed(2)}`
+        : `Effective neighbours, the mean over ${units.x.name} of e to the entropy: ${neighbours.toFixed(1)} of ${points.length}`;
+      told.textContent = `${said}. Leave-one-out error: ${number(lossAt())}.`;
       drawErrors();
     }
 
@@ -429,7 +436,7 @@ const Computing = (tools) => {
     }
 
     // A matrix as a table: `shade` is the end of the colours, and `change` makes its cells inputs.
-    function matrix(text, value, sequence, { shade = null, name = null } = {}) {
+    function matrix(text, value, sequence, { shade = null, name = null, below = false } = {}) {
       const [, rows, columns] = value.shape, first = sequence * rows * columns;
       const line = (row) => make("tr", {}, ...Array.from({ length: columns }, (_, column) => {
         const place = first + row * columns + column, v = value.data[place];
@@ -437,8 +444,8 @@ const Computing = (tools) => {
         if (name) return make("td", {}, typed(name, place, v, row, column));
         const cell = make("td", { class: "right" }, Number.isFinite(v) ? v.toFixed(3) : "\u2212\u221e");
         if (shade !== null) {
-          cell.style.background = tools.shade(v / shade);
-          cell.style.color = tools.inkOn(v / shade);
+          cell.style.background = tools.shade(v / shade, below);
+          cell.style.color = tools.inkOn(v / shade, below);
         }
         return cell;
       }));
@@ -467,7 +474,7 @@ const Computing = (tools) => {
       body.replaceChildren(...Array.from({ length: batch }, (_, sequence) => make("div", { class: "steps" },
         ...(batch > 1 ? [make("h4", {}, `sequence ${sequence + 1}`)] : []),
         ...Object.keys(one.given).map((name) => matrix(name, program.get(name), sequence, { name })),
-        ...outputs.map((name) => matrix(name, program.output(name), sequence, { shade: name === "weights" ? Math.max(...weights.data) || 1 : null })))));
+        ...outputs.map((name) => matrix(name, program.output(name), sequence, { shade: name === "weights" ? largest(weights.data) || 1 : null, below: signed(weights.data) })))));
       tools.fill(body);
       if (focused) [...body.querySelectorAll("input")].find((input) => input.getAttribute("aria-label") === focused)?.focus();
     }

@@ -294,6 +294,19 @@ const Interpreter = (() => {
   };
   const expand = (out, x) => map(out, (v) => v, x);
   const permute = (out, x, axes) => picked(out, x, axes.map((d) => strides(x.shape)[at(d, x.shape)]));
+  // X A = B for X, A triangular with ones on its diagonal and 0 above it: for each row of B from the end.
+  const solved = (out, A, B) => {
+    const n = A.shape.at(-1), rows = B.data.length / n, each = B.shape.at(-2);
+    for (let row = 0; row < rows; row += 1) {
+      const matrix = Math.floor(row / each) * n * n;
+      for (let j = n - 1; j >= 0; j -= 1) {
+        let rest = B.data[row * n + j];
+        for (let i = j + 1; i < n; i += 1) rest -= out.data[row * n + i] * A.data[matrix + i * n + j];
+        out.data[row * n + j] = rest;
+      }
+    }
+    return out;
+  };
   const rounded = { floor: Math.floor, trunc: Math.trunc };
 
   const OPERATIONS = {
@@ -385,6 +398,10 @@ const Interpreter = (() => {
     }),
     "mm": product, "bmm": product, "addmm": added, "baddbmm": added,
     "native_layer_norm": normalized,
+    "linalg_solve_triangular"(out, A, B, upper) {
+      if (upper || this.left || !this.unitriangular) throw new Error("a solve of another kind");
+      return solved(out, A, B);
+    },
     "arange.start_step": (out, first, last, step = 1) => (out.data.forEach((_, n) => (out.data[n] = first + n * step)), out),
     "full": (out, _, value) => filled(out, value), "full_like": (out, _, value) => filled(out, value),
     "scalar_tensor": filled, "zeros_like": (out) => out, "ones_like": (out) => filled(out, 1),

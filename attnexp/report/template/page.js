@@ -305,19 +305,21 @@
 
   // Attention.
 
-  function colour(share) {
-    const place = Math.min(Math.max(share, 0), 1) * (content.colours.length - 1);
-    const at = Math.min(Math.floor(place), content.colours.length - 2);
+  // Of a share of the scale, which goes from -1 if it has signs.
+  function colour(share, signed = false) {
+    const scale = signed ? content.diverging : content.colours;
+    const place = Math.min(Math.max(signed ? (share + 1) / 2 : share, 0), 1) * (scale.length - 1);
+    const at = Math.min(Math.floor(place), scale.length - 2);
     const part = (hex, i) => parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16);
     return [0, 1, 2].map((i) => {
-      const [low, high] = [part(content.colours[at], i), part(content.colours[at + 1], i)];
+      const [low, high] = [part(scale[at], i), part(scale[at + 1], i)];
       return Math.round(low + (high - low) * (place - at));
     });
   }
 
   // Black or white, by WCAG's relative luminance of what is behind: the one with more contrast.
-  function inkOn(share) {
-    const [r, g, b] = colour(share).map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  function inkOn(share, signed = false) {
+    const [r, g, b] = colour(share, signed).map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
   }
 
@@ -332,7 +334,7 @@
     const heads = head === null ? [...Array(kept.heads).keys()] : [head];
     for (const one of heads) {
       const start = (layer * kept.heads + one) * size;
-      for (let i = 0; i < size; i += 1) found[i] += (data[start + i] / 255) * frame.largest / heads.length;
+      for (let i = 0; i < size; i += 1) found[i] += (frame.least + (data[start + i] / 255) * (frame.largest - frame.least)) / heads.length;
     }
     return found;
   }
@@ -400,7 +402,7 @@
   }
 
   // Paints a map, in a space that is given or at the usual size.
-  function paint(canvas, found, rows, columns, gold, end, space) {
+  function paint(canvas, found, rows, columns, gold, end, space, signed = found.some((weight) => weight < 0)) {
     const room = space ?? { width: Math.min(MAP, root.clientWidth - 40), height: Infinity };
     const context = canvas.getContext("2d");
     const type = typeSize();
@@ -421,7 +423,7 @@
     for (let row = 0; row < height; row += 1) {
       for (let column = 0; column < width; column += 1) {
         const at = (upwards ? height - 1 - row : row) * width + column;
-        dots.data.set([...colour(found[row * width + column] / end), 255], 4 * at);
+        dots.data.set([...colour(found[row * width + column] / end, signed), 255], 4 * at);
       }
     }
     small.getContext("2d").putImageData(dots, 0, 0);
@@ -470,10 +472,10 @@
     const nameless = () => state.nameless && presenting();
     const nameOf = (one) => (nameless() ? String.fromCharCode(65 + spec.configurations.indexOf(one)) : one.label);
     const bar = make("span"), top = make("output");
-    bar.style.background = `linear-gradient(to right, ${content.colours.join(",")})`;
 
     const keeping = () => spec.configurations.map((one) => one.attentions[state.name]).filter(Boolean);
     const rooted = () => spec.rooted.includes(state.name);
+    const signed = () => spec.signed.includes(state.name);
     const shade = (weight) => (rooted() ? Math.sqrt(weight) : weight);
     const most = (count) => Math.max(...keeping().map(count));
     const sides = (value, count) => Math.min(value, count - 1);
@@ -517,7 +519,8 @@
       if (longest.length > 1) parts.push(slider("epoch", longest.length, state.frame, (i) => (longest[i].epoch === null ? "the end" : String(longest[i].epoch)), (i) => { state.frame = i; }));
       const end = spec.ends[state.name];
       top.textContent = number(end);
-      parts.push(make("div", { class: "scale" }, "weight 0", bar, top, ...(rooted() ? [`root scale: ${number(end / 4)} in the middle`] : [])));
+      bar.style.background = `linear-gradient(to right, ${(signed() ? content.diverging : content.colours).join(",")})`;
+      parts.push(make("div", { class: "scale" }, signed() ? `weight ${number(-end)}` : "weight 0", bar, top, ...(rooted() ? [`root scale: ${number(end / 4)} in the middle`] : [])));
       if (spec.configurations.length > 1) parts.push(quiz);
       controls.replaceChildren(...parts);
       redraw();
@@ -539,7 +542,7 @@
         const found = weights(kept, frame, map, tall, wide, layer, head);
         const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${columns.name} that each ${rows.name} looks at` });
         let place = null;
-        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found.map(shade), rows, columns, map.gold, shade(end), room); } });
+        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found.map(shade), rows, columns, map.gold, shade(end), room, signed()); } });
         canvas.addEventListener("pointermove", (event) => {
           const box = canvas.getBoundingClientRect();
           const shrunk = parseFloat(canvas.style.width) / box.width;
@@ -659,7 +662,7 @@
 
   const computing = Computing({
     make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, repaints, roomIn, typeSize, inkOn, fill: fillScreen,
-    shade: (share) => `rgb(${colour(share).join(" ")})`,
+    shade: (share, signed) => `rgb(${colour(share, signed).join(" ")})`,
   });
 
   // Light and dark. Paper is light, and its folds are open.

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hydra.utils import get_object
 
-from attnexp.architectures.positions import Positions
+from attnexp.architectures.positions import Order, Positions
 from attnexp.architectures.positions.contract import POSITIONS_CONTRACT
 from attnexp.architectures.positions.learned import Learned
 
@@ -88,5 +88,5 @@ def test_hooks_that_are_not_used_change_nothing():
     positions, places = Positions(6, 1, 7), torch.arange(5)
     x = torch.ones(3, 5, 6)
     assert positions.add(x, places) is x
-    assert positions.order(places, places) == (None, None)
+    assert positions.order(places, places) == Order(None, None)
     positions.require_reach(10**6)

@@ -1,0 +1,97 @@
+"""The contract of an estimator."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnexp.core.masks import MaskMatrix
+from attnexp.scores.base import batched_product
+
+
+class Compared(NamedTuple):
+    """Holds the queries and keys whose weights an estimator gets.
+
+    `queries` are those of each head, before the score projects them further, `keys` as the score
+    compares them, `kept` what `Estimator.remember` returned of the keys, and `mask` is true for a
+    key that a query may attend to, or None if it may attend to all.
+    """
+
+    queries: Float[Tensor, "*batch queries query_dim"]
+    keys: Float[Tensor, "*batch keys projected"]
+    kept: Float[Tensor, "*batch keys kept"] | None
+    mask: MaskMatrix | None
+
+
+class Estimator(nn.Module, ABC):
+    """Maps the weights w of each query to effective weights l: the answer is sum_i l_i v_i.
+
+    Such an answer is a linear smoother. The effective weights are what a run keeps, what its
+    metrics measure and what interventions replace. A masked key has none.
+
+    The surrounding attention sets `heads`, `query_dim` and `key_dim`, the features of a query and
+    of a key of each head, and `input_dim`, those of the vectors that keys are made of. Tensors have
+    an axis for the heads at -3 if there are several, and may lack it if there is one. All other
+    arguments of a subclass are hyperparameters and come from its YAML file.
+    """
+
+    signed: ClassVar[bool] = False
+    """Whether effective weights may be negative."""
+
+    sums_to_one: ClassVar[bool] = False
+    """Whether they sum to 1 for every query with weight on a key, whatever the weights sum to."""
+
+    causal: ClassVar[bool] = False
+    """Whether it needs queries that are the keys, each of which sees those up to its own."""
+
+    needs_products: ClassVar[bool] = False
+    """Whether it gets the products of a score in place of weights, and 0 for masked keys.
+
+    Then the score must be one of `InnerProduct`, and there is no normalizer.
+    """
+
+    by_head: ClassVar[bool] = True
+    """Whether the effective weights of a query follow from its own weights of the same head."""
+
+    def __init__(self, heads: int, query_dim: int, key_dim: int, input_dim: int) -> None:
+        super().__init__()
+        self.heads = heads
+
+    def prepare(self, keys: Float[Tensor, "*batch keys projected"]) -> Tensor:
+        """Return the projected keys as the score is to compare them; by default as they are."""
+        return keys
+
+    def remember(
+        self,
+        inputs: Float[Tensor, "*batch keys input_dim"],
+        keys: Float[Tensor, "*heads keys key_dim"],
+    ) -> Float[Tensor, "*heads keys kept"] | None:
+        """Return what is needed of each key, once per sequence; by default nothing.
+
+        `inputs` are the vectors that the `keys` of each head are made of.
+        """
+        return None
+
+    @abstractmethod
+    def forward(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return the effective weights."""
+
+    def answer(
+        self,
+        weights: Float[Tensor, "*batch queries keys"],
+        values: Float[Tensor, "*batch keys value_dim"],
+        compared: Compared,
+    ) -> Float[Tensor, "*batch queries value_dim"]:
+        """Return sum_i l_i v_i, of the dtype of the values.
+
+        A subclass may have a faster way than through the effective weights.
+        """
+        return batched_product(self(weights, compared).to(values.dtype), values)
+
+
+EstimatorFactory = Callable[..., Estimator]
+"""Builds an estimator when called with `heads`, `query_dim`, `key_dim` and `input_dim`."""

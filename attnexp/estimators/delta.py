@@ -1,0 +1,82 @@
+"""The delta rule."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnexp.estimators.base import Compared, Estimator
+
+
+class Delta(Estimator):
+    """o_t = S_t q_t, S_t = S_{t-1} + b_t (v_t - S_{t-1} k_t) k_t' and b_t = sigmoid(w'x_t + c).
+
+    A state S that predicts values from keys is corrected by a share b of its error at each key:
+    the rule of Widrow and Hoff (1960), as fast weights Schlag, Irie and Schmidhuber (2021, arXiv
+    2102.11174) and, at the speed of attention, Yang et al. (2024, arXiv 2406.06484). Its effective
+    weights are L = tril(Q K') (I + stril(diag(b) K K'))^-1 diag(b), in float32 at least, and may be
+    negative. With b = 0 in the inverse they are those of linear attention.
+
+    q and k are the projections whose product is the score; keys have length 1. Each head has its
+    own w and c, for the vectors x that keys are made of. b is 1/2 at the start for x = 0. Only
+    causal self-attention has an order of keys.
+    """
+
+    signed: ClassVar[bool] = True
+    causal: ClassVar[bool] = True
+    needs_products: ClassVar[bool] = True
+    by_head: ClassVar[bool] = False
+
+    def __init__(self, heads: int, query_dim: int, key_dim: int, input_dim: int) -> None:
+        super().__init__(heads, query_dim, key_dim, input_dim)
+        self.W_b = nn.Linear(input_dim, heads)
+        nn.init.zeros_(self.W_b.bias)
+
+    def prepare(self, keys: Float[Tensor, "*batch keys projected"]) -> Tensor:
+        squares = keys.square().sum(dim=-1, keepdim=True)
+        return keys * squares.clamp(min=torch.finfo(keys.dtype).tiny).rsqrt()
+
+    def remember(
+        self,
+        inputs: Float[Tensor, "*batch keys input_dim"],
+        keys: Float[Tensor, "*heads keys key_dim"],
+    ) -> Float[Tensor, "*heads keys 1"]:
+        shares = self.W_b(inputs).sigmoid()
+        return shares.mT.unsqueeze(-1) if keys.dim() > inputs.dim() else shares
+
+    def forward(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> Float[Tensor, "*batch queries keys"]:
+        with torch.autocast(weights.device.type, enabled=False):
+            shares, before = _triangle(compared)
+            # X (I + A) = P, for each query a row of X
+            solved = torch.linalg.solve_triangular(
+                before, weights.to(before.dtype), upper=False, left=False, unitriangular=True
+            )
+            return solved * shares.mT
+
+    def answer(
+        self,
+        weights: Float[Tensor, "*batch queries keys"],
+        values: Float[Tensor, "*batch keys value_dim"],
+        compared: Compared,
+    ) -> Float[Tensor, "*batch queries value_dim"]:
+        with torch.autocast(weights.device.type, enabled=False):
+            shares, before = _triangle(compared)
+            # (I + A) U = diag(b) V, the corrections that are written at each key
+            written = torch.linalg.solve_triangular(
+                before, shares * values.to(before.dtype), upper=False, unitriangular=True
+            )
+            return (weights.to(before.dtype) @ written).to(values.dtype)
+
+
+def _triangle(compared: Compared) -> tuple[Tensor, Tensor]:
+    """Return diag(b) as a column, and A below its diagonal, in float32 at least.
+
+    What is not below, a triangular solve does not read.
+    """
+    assert compared.kept is not None
+    kind = torch.promote_types(compared.keys.dtype, torch.float32)
+    keys, shares = compared.keys.to(kind), compared.kept.to(kind)
+    return shares, shares * (keys @ keys.mT)

@@ -1,0 +1,149 @@
+"""The local linear estimator."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.estimators.base import Compared, Estimator
+from attnexp.scores.base import require_positive
+
+
+class LocalLinear(Estimator):
+    """l_i = w_i (1 + (k_i - m)' b), with b = S^-1 (q - m): the local linear fit, read at q.
+
+    The answer a of the least squares fit v = a + B (k - q) with weights w, which are first divided
+    by their sum. m = sum_i w_i k_i is the mean key, and S = sum_i w_i (k_i - m)(k_i - m)' + r I,
+    with r `ridge` times the trace of the sum, or 0 if keys have one feature. Effective weights sum
+    to 1 and may be negative.
+
+    Stone (1977), Fan (1993), Hastie and Loader (1993): where keys lie on one side of the query, as
+    at an end of the data, the mean of the values is biased, and the line is not. With r = 0 linear
+    functions of the keys are reproduced exactly. As attention: arXiv 2510.01450.
+
+    b is found by `steps` steps of conjugate gradients, each of which takes two products of the size
+    of attention, and which are exact after as many steps as keys have features. Without two keys
+    apart it is 0, and the answer is the local constant. q and k are those of each head, W_q^i q and
+    W_k^i k, before the score does anything to them, and must have equal sizes. In half precision
+    the fit is made in float32.
+
+    Raises ValueError for unequal sizes, a negative `ridge` and fewer than one of `steps`.
+
+    Example:
+        >>> estimator = LocalLinear(heads=1, query_dim=1, key_dim=1, input_dim=1)
+        >>> compared = Compared(torch.tensor([[3.0]]), x := torch.tensor([[0.0], [2.0]]), x, None)
+        >>> estimator(torch.tensor([[0.5, 0.5]]), compared)
+        tensor([[-0.5000,  1.5000]])
+    """
+
+    signed: ClassVar[bool] = True
+    sums_to_one: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        heads: int,
+        query_dim: int,
+        key_dim: int,
+        input_dim: int,
+        ridge: float = 0.01,
+        steps: int = 6,
+    ) -> None:
+        super().__init__(heads, query_dim, key_dim, input_dim)
+        if query_dim != key_dim:
+            raise ValueError(
+                "local_linear needs queries and keys of one size, got "
+                f"{query_dim} and {key_dim}: choose estimator=local_constant"
+            )
+        if not ridge >= 0:
+            raise ValueError(f"ridge must be 0 or more, got {ridge}")
+        require_positive("steps", steps)
+        self.ridge, self.steps = ridge, min(steps, key_dim)
+
+    def remember(
+        self,
+        inputs: Float[Tensor, "*batch keys input_dim"],
+        keys: Float[Tensor, "*heads keys key_dim"],
+    ) -> Float[Tensor, "*heads keys key_dim"]:
+        return keys
+
+    def forward(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> Float[Tensor, "*batch queries keys"]:
+        queries, keys, noise = _centred(compared, weights.dtype)
+        with torch.autocast(weights.device.type, enabled=False):
+            shares = divided(weights, weights.sum(dim=-1, keepdim=True))
+            mean = shares @ keys
+            if keys.shape[-1] == 1:
+                apart = keys.mT - mean
+                variance = (shares * apart) @ keys
+                return shares * (1 + apart * divided(queries - mean, variance, noise**2))
+            squares = keys.square().sum(dim=-1, keepdim=True)
+            trace = shares @ squares - mean.square().sum(dim=-1, keepdim=True)
+            ridge = self.ridge * trace
+
+            def along(b: Tensor) -> Tensor:
+                return b @ keys.mT - (b * mean).sum(dim=-1, keepdim=True)
+
+            def spread(b: Tensor) -> Tensor:
+                moved = shares * along(b)
+                return moved @ keys - moved.sum(dim=-1, keepdim=True) * mean + ridge * b
+
+            start = (queries - mean).where(trace > noise * keys.square().amax().sqrt(), 0.0)
+            return shares * (1 + along(conjugate_gradients(spread, start, self.steps)))
+
+    def answer(
+        self,
+        weights: Float[Tensor, "*batch queries keys"],
+        values: Float[Tensor, "*batch keys value_dim"],
+        compared: Compared,
+    ) -> Float[Tensor, "*batch queries value_dim"]:
+        queries, keys, noise = _centred(compared, weights.dtype)
+        if keys.shape[-1] > 1:
+            return super().answer(weights, values, compared)
+        with torch.autocast(weights.device.type, enabled=False):
+            both = torch.cat([keys, values.to(weights.dtype)], dim=-1)
+            sums = weights.sum(dim=-1, keepdim=True)
+            means = divided(weights @ both, sums)
+            mean, average = means[..., :1], means[..., 1:]
+            moments = divided((weights * (keys.mT - mean)) @ both, sums)
+            slope = divided(queries - mean, moments[..., :1], noise**2)
+            return (average + slope * moments[..., 1:]).to(values.dtype)
+
+
+def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """Return queries and keys from the mean of all keys, and the rounding of such a difference.
+
+    Far from 0, differences of keys would lose their digits.
+    """
+    assert compared.kept is not None
+    queries, keys = compared.queries.to(kind), compared.kept.to(kind)
+    centre = keys.mean(dim=-2, keepdim=True)
+    queries, keys = queries - centre, keys - centre
+    return queries, keys, 16 * torch.finfo(kind).eps * keys.detach().abs().amax()
+
+
+def divided(above: Tensor, below: Tensor, least: Tensor | float = 0.0) -> Tensor:
+    """Return above / below, and 0 where `below` is not above `least`, with finite gradients."""
+    there = below > least
+    return (above / below.where(there, 1.0)).where(there, 0.0)
+
+
+def conjugate_gradients(
+    product: Callable[[Tensor], Tensor], right: Float[Tensor, "*batch features"], steps: int
+) -> Float[Tensor, "*batch features"]:
+    """Return b with S b = right, after this many steps from 0, for each row of `right`.
+
+    `product` returns S b, with S symmetric and not negative, of each row its own. Hestenes and
+    Stiefel (1952).
+    """
+    b, rest, direction = torch.zeros_like(right), right, right
+    length = rest.square().sum(dim=-1, keepdim=True)
+    for _ in range(steps):
+        moved = product(direction)
+        pace = divided(length, (direction * moved).sum(dim=-1, keepdim=True))
+        b, rest = b + pace * direction, rest - pace * moved
+        left = rest.square().sum(dim=-1, keepdim=True)
+        direction, length = rest + divided(left, length) * direction, left
+    return b

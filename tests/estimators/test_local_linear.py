@@ -1,0 +1,131 @@
+"""Local linear attention next to least squares by NumPy, query by query."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from attnexp.attention import streaming
+from attnexp.attention.multihead import MultiHead
+from attnexp.attention.pooling import AttentionPooling
+from attnexp.estimators.local_linear import LocalLinear
+from attnexp.scores.boxcar import Boxcar
+from attnexp.scores.gaussian import Gaussian
+from attnexp.scores.scaled_dot import ScaledDot
+
+
+def pooling(dim, width=1.5, ridge=0.0, steps=9, score=Gaussian, value_dim=1):
+    estimator = partial(LocalLinear, ridge=ridge, steps=steps)
+    made = score(query_dim=dim, key_dim=dim, width=width)
+    return AttentionPooling(made, value_dim, estimator=estimator).double()
+
+
+def draw(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def least_squares(queries, keys, values, weights):
+    """The fit at each query, by NumPy, with the square roots of the weights in the equations."""
+    answers = []
+    for query, row in zip(queries.numpy(), weights.numpy(), strict=True):
+        root = np.sqrt(row)[:, None]
+        design = np.hstack([np.ones((len(row), 1)), keys.numpy() - query])
+        found, *_ = np.linalg.lstsq(root * design, root * values.numpy(), rcond=None)
+        answers.append(found[0])
+    return torch.from_numpy(np.stack(answers))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 5])
+def test_it_is_the_weighted_least_squares_fit(dim):
+    queries, keys, values = draw(1, 7, dim), draw(1, 40, dim, seed=1), draw(1, 40, 2, seed=2)
+    context, effective = pooling(dim, value_dim=2)(queries, keys, values)
+    _, weights = AttentionPooling(Gaussian(dim, dim, width=1.5), 2)(queries, keys, values)
+    expected = least_squares(queries[0], keys[0], values[0], weights[0, 0])
+    torch.testing.assert_close(context[0], expected, rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(effective.sum(-1), torch.ones(1, 1, 7, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 4])
+def test_a_line_is_reproduced_exactly_everywhere(dim):
+    queries, keys, slope = 3 * draw(1, 9, dim), draw(1, 30, dim, seed=1), draw(dim, 1, seed=2)
+    context, _ = pooling(dim)(queries, keys, keys @ slope - 2)
+    torch.testing.assert_close(context, queries @ slope - 2, rtol=1e-6, atol=1e-6)
+
+
+def test_a_wide_kernel_is_ordinary_least_squares():
+    x, y = draw(1, 50, 1), draw(1, 50, 1, seed=1)
+    slope, intercept = np.polyfit(x[0, :, 0].numpy(), y[0, :, 0].numpy(), 1)
+    context, _ = pooling(1, width=1e-6)(x, x, y)
+    torch.testing.assert_close(context, slope * x + intercept)
+
+
+def test_without_two_keys_apart_it_is_the_local_constant():
+    keys = torch.tensor([[[2.0], [2.0], [9.0]]], dtype=torch.float64)
+    values = torch.tensor([[[1.0], [3.0], [8.0]]], dtype=torch.float64)
+    near = torch.tensor([[[2.3]]], dtype=torch.float64)
+    context, weights = pooling(1, width=1.0, score=Boxcar)(near, keys, values)
+    assert context.item() == 2
+    assert weights.flatten().tolist() == [0.5, 0.5, 0]
+    far, none = pooling(1, width=1.0, score=Boxcar)(near + 50, keys, values)
+    assert (far.item(), none.abs().sum().item()) == (0, 0)
+
+
+@pytest.mark.parametrize("at", [0.0, 1e3])
+def test_float32_is_near_float64_also_far_from_zero(at):
+    x = at + torch.linspace(0, 5, 400, dtype=torch.float64)[None, :, None]
+    y = x.sin()
+    whole, _ = pooling(1, width=20.0)(x, x, y)
+    single, _ = pooling(1, width=20.0).float()(x.float(), x.float(), y.float())
+    torch.testing.assert_close(single.double(), whole, rtol=0, atol=3e-3 if at else 3e-5)
+
+
+def test_steps_and_ridge_end_between_constant_and_linear():
+    queries, keys, values = draw(1, 5, 6), draw(1, 60, 6, seed=1), draw(1, 60, 1, seed=2)
+    linear, _ = pooling(6, steps=6)(queries, keys, values)
+    constant, _ = AttentionPooling(Gaussian(6, 6, width=1.5), 1)(queries, keys, values)
+    heavy, _ = pooling(6, ridge=1e9)(queries, keys, values)
+    torch.testing.assert_close(heavy, constant)
+    fewer, _ = pooling(6, steps=4)(queries, keys, values)
+    assert (fewer - linear).abs().max() < (constant - linear).abs().max()
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_tiles_have_the_answers_and_gradients_of_the_whole(monkeypatch, dim):
+    monkeypatch.setattr(streaming, "TILE", 2**9)
+    found = []
+    for large in (2**60, 1):
+        monkeypatch.setattr("attnexp.attention.pooling.LARGE", large)
+        monkeypatch.setattr("attnexp.attention.pooling.FEW", 0)
+        attention = pooling(dim, width="learned", ridge=1e-3)
+        with torch.no_grad():
+            attention.score.width.fill_(1.2)
+        inputs = [draw(1, 40, dim), draw(1, 50, dim, seed=1), draw(1, 50, 2, seed=2)]
+        inputs = [each.requires_grad_() for each in inputs]
+        context, _ = attention(*inputs, need_weights=False)
+        context.sin().sum().backward()
+        found.append([context, attention.score.width.grad, *(each.grad for each in inputs)])
+    for whole, tiled in zip(*found, strict=True):
+        torch.testing.assert_close(tiled, whole)
+
+
+def test_positions_turn_what_is_fitted():
+    attention = MultiHead(ScaledDot, 8, heads=2, estimator=LocalLinear)
+    x = draw(1, 5, 8).float()
+    memory = attention.remember(x, x, None, lambda split: 2 * split)
+    assert memory.kept is not None
+    torch.testing.assert_close(memory.kept, 2 * attention.split(attention.W_k(x)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"ridge": -1.0}, "ridge must be 0 or more, got -1"),
+        ({"steps": 0}, "steps must be greater than 0, got 0"),
+        ({"query_dim": 2}, "one size, got 2 and 3: choose estimator=local_constant"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings, words):
+    sizes = {"heads": 1, "query_dim": 3, "key_dim": 3, "input_dim": 3}
+    with pytest.raises(ValueError, match=words):
+        LocalLinear(**{**sizes, **settings})
