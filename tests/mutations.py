@@ -39,8 +39,8 @@ FAULTS = (
     ),
     (
         "attention/alignment.py",
-        "several = target_mask & (keys > 1)",
-        "several = target_mask",
+        "several = counts & (keys > 1)",
+        "several = counts",
     ),
     (
         "cards/judge.py",

@@ -9,15 +9,18 @@ import torch
 from conftest import choice_names
 
 import attnexp
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.notebooks.notebook_run import NotebookRun
 from attnexp.notebooks.runs import NotebookRuns
 
 CALLS = {
-    "AttentionPooling": "(score, value_dim, normalizer=Softmax, dropout=0.0)",
+    "AttentionPooling": (
+        "(score, value_dim, normalizer=Softmax, dropout=0.0, estimator=LocalConstant)"
+    ),
     "AttentionPooling.forward": "(self, queries, keys, values, mask=None, need_weights=True)",
     "MultiHead": (
         "(score, query_dim, key_dim=None, value_dim=None, context_dim=None, heads=1, "
-        "head_dim=None, normalizer=Softmax, dropout=0.0)"
+        "head_dim=None, normalizer=Softmax, dropout=0.0, estimator=LocalConstant, kv_heads=None)"
     ),
     "MultiHead.forward": "(self, queries, keys, values, mask=None, need_weights=True)",
     "load_results": "(*paths)",
@@ -52,7 +55,10 @@ def call_of(thing):
         return ""
     parameters = inspect.signature(thing).parameters.values()
     plain = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
-    return str(inspect.Signature(plain)).replace(repr(attnexp.normalizers.Softmax), "Softmax")
+    text = str(inspect.Signature(plain))
+    for named in (attnexp.normalizers.Softmax, LocalConstant):
+        text = text.replace(repr(named), named.__name__)
+    return text
 
 
 def names(package):

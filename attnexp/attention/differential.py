@@ -17,7 +17,7 @@ SPREAD = 0.1
 """The deviation of the vectors of lambda at the start, as in the paper's code."""
 
 
-class Difference(Estimator):
+class MapDifference(Estimator):
     """l = w_1 - lambda w_2 of the two maps of each head.
 
     lambda = exp(u_1.v_1) - exp(u_2.v_2) + `start`, with vectors of the size of a query, which all
@@ -52,8 +52,8 @@ class Differential(MultiHead):
 
     Ye et al. (2024, arXiv 2410.05258), equations 1 to 3. The maps have half of a head's features
     for their queries and keys, every second pair of them, so that positions that turn pairs reach
-    both alike. For lambda see `Difference`. A head's answer is divided by its root mean square and
-    multiplied by 1 - `start`. The paper's `start` grows with the layer, from .2 to .8; here all
+    both alike. For lambda see `MapDifference`. A head's answer is divided by its root mean square
+    and multiplied by 1 - `start`. The paper's `start` grows with the layer, from .2 to .8; here all
     layers have the same.
 
     The weights that are returned are the differences, which may be negative. Biases of positions
@@ -97,7 +97,7 @@ class Differential(MultiHead):
         half, self.start = self.head_dim // 2, start
         self.score = score(query_dim=half, key_dim=half)
         self.normalizer = normalizer(heads=2 * heads)
-        self.estimator = Difference(heads, half, half, self.W_k.in_features, start)
+        self.estimator = MapDifference(heads, half, half, self.W_k.in_features, start)
 
     def maps(
         self, split: Float[Tensor, "batch heads length head_dim"]

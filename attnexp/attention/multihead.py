@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import weight_dropout
-from attnexp.attention.pooling import AttentionPooling, Parts, pool, reached, require_fit
+from attnexp.attention.pooling import AttentionPooling, Mechanism, pool, reached, require_fit
 from attnexp.core.masks import Mask, ValidLens, both, over_heads
 from attnexp.estimators.base import EstimatorFactory
 from attnexp.estimators.local_constant import LocalConstant
@@ -105,9 +105,9 @@ class MultiHead(Attention):
         require_fit(self.estimator, self.score, self.normalizer)
 
     @property
-    def parts(self) -> Parts:
-        """The parts of the attention."""
-        return Parts(self.score, self.normalizer, self.estimator, self.dropout)
+    def mechanism(self) -> Mechanism:
+        """The score, normalizer, estimator and dropout."""
+        return Mechanism(self.score, self.normalizer, self.estimator, self.dropout)
 
     def remember(
         self,
@@ -143,14 +143,14 @@ class MultiHead(Attention):
             added = added.repeat_interleave(self.maps_a_head, dim=-3)
         if near is not None:
             memory = memory._replace(mask=both(memory.mask, near.unsqueeze(-3)))
-        heads, weights = pool(self.parts, self.maps(split), memory, need_weights, added)
+        heads, weights = pool(self.mechanism, self.maps(split), memory, need_weights, added)
         return self.joined(heads, queries), weights
 
     def reached(
         self, queries: Float[Tensor, "batch queries query_dim"], memory: Memory
     ) -> Bool[Tensor, "batch queries"]:
         split = self.maps(self.split(self.W_q(queries)))
-        return reached(self.parts, split, memory).any(dim=-2)
+        return reached(self.mechanism, split, memory).any(dim=-2)
 
     def split(
         self, joint: Float[Tensor, "batch length joint_dim"], turn: Turn | None = None

@@ -41,7 +41,7 @@ makes, or as one if the score is a dot product. In float32 these are 128 MiB.
 """
 
 
-class Parts(NamedTuple):
+class Mechanism(NamedTuple):
     """Holds the parts of an attention. `require_fit` says which go together."""
 
     score: Score
@@ -68,7 +68,7 @@ def require_fit(estimator: Estimator, score: Score, normalizer: Normalizer) -> N
 
 
 def pool(
-    parts: Parts,
+    mechanism: Mechanism,
     queries: Float[Tensor, "*batch queries query_dim"],
     memory: Memory,
     need_weights: bool,
@@ -88,14 +88,14 @@ def pool(
     before they are multiplied. Raises ValueError for a mask of (batch, keys).
     """
     require_row_for_each_query(memory.mask, queries)
-    dropout, estimator = parts.dropout, parts.estimator
+    dropout, estimator = mechanism.dropout, mechanism.estimator
     drops = dropout is not None and dropout.training
     pairs = math.prod(queries.shape[:-1]) * memory.keys.shape[-2]
     if not need_weights and not drops and pairs > FEW:
-        context = _without_weights(parts, queries, memory, bias, pairs)
+        context = _without_weights(mechanism, queries, memory, bias, pairs)
         if context is not None:
             return context, None
-    weights, mask = _weights(parts, queries, memory, bias), mask_matrix(memory.mask)
+    weights, mask = _weights(mechanism, queries, memory, bias), mask_matrix(memory.mask)
     kept = weights if dropout is None else dropout(weights)
     compared = Compared(queries, memory.keys, memory.kept, mask)
     if not need_weights:
@@ -106,30 +106,30 @@ def pool(
 
 
 def _weights(
-    parts: Parts,
+    mechanism: Mechanism,
     queries: Float[Tensor, "*batch queries query_dim"],
     memory: Memory,
     bias: Float[Tensor, "*heads queries keys"] | None,
 ) -> Float[Tensor, "*batch queries keys"]:
     """Return the weights that the estimator gets: normalized scores, or the products."""
-    score, mask = parts.score, mask_matrix(memory.mask)
+    score, mask = mechanism.score, mask_matrix(memory.mask)
     projected = score.project_queries(queries)
     scores = score.compare(projected, memory.keys)
-    if parts.estimator.needs_products:
+    if mechanism.estimator.needs_products:
         return scores if mask is None else scores.where(mask, 0.0)
     adapted = score.adapt(scores, projected, memory.mask)
-    return cast(Tensor, parts.normalizer(adapted if bias is None else adapted + bias, mask))
+    return cast(Tensor, mechanism.normalizer(adapted if bias is None else adapted + bias, mask))
 
 
 def _without_weights(
-    parts: Parts,
+    mechanism: Mechanism,
     queries: Float[Tensor, "*batch queries query_dim"],
     memory: Memory,
     bias: Float[Tensor, "*heads queries keys"] | None,
     pairs: int,
 ) -> Float[Tensor, "*batch queries value_dim"] | None:
     """Return the context by the fused kernel or tile by tile, or None if neither is faster."""
-    score, normalizer, estimator, _ = parts
+    score, normalizer, estimator, _ = mechanism
     keys, values, mask, kept = memory
     if not estimator.by_head:
         return None
@@ -167,11 +167,11 @@ def _is_triangle(mask: Mask | None) -> bool:
 
 @torch.no_grad()
 def reached(
-    parts: Parts, queries: Float[Tensor, "*batch queries query_dim"], memory: Memory
+    mechanism: Mechanism, queries: Float[Tensor, "*batch queries query_dim"], memory: Memory
 ) -> Bool[Tensor, "*heads queries"]:
     """Return whether the effective weights of queries have a sum that is not 0."""
     ones = memory._replace(values=torch.ones_like(memory.values[..., :1]))
-    sums, _ = pool(parts._replace(dropout=None), queries, ones, need_weights=False)
+    sums, _ = pool(mechanism._replace(dropout=None), queries, ones, need_weights=False)
     return sums.squeeze(-1).abs() > 0
 
 
@@ -223,9 +223,9 @@ class AttentionPooling(Attention):
         self.context_dim = value_dim
 
     @property
-    def parts(self) -> Parts:
-        """The parts of the attention."""
-        return Parts(self.score, self.normalizer, self.estimator, self.dropout)
+    def mechanism(self) -> Mechanism:
+        """The score, normalizer, estimator and dropout."""
+        return Mechanism(self.score, self.normalizer, self.estimator, self.dropout)
 
     def remember(
         self,
@@ -247,10 +247,10 @@ class AttentionPooling(Attention):
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch 1 queries keys"] | None,
     ]:
-        context, weights = pool(self.parts, queries, memory, need_weights)
+        context, weights = pool(self.mechanism, queries, memory, need_weights)
         return context, None if weights is None else weights.unsqueeze(-3)
 
     def reached(
         self, queries: Float[Tensor, "batch queries query_dim"], memory: Memory
     ) -> Bool[Tensor, "batch queries"]:
-        return reached(self.parts, queries, memory)
+        return reached(self.mechanism, queries, memory)

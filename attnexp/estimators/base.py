@@ -83,9 +83,9 @@ class Estimator(nn.Module, ABC):
     def answer(
         self,
         weights: Float[Tensor, "*batch queries keys"],
-        values: Float[Tensor, "*batch keys value_dim"],
+        values: Float[Tensor, "*heads keys value_dim"],
         compared: Compared,
-    ) -> Float[Tensor, "*batch queries value_dim"]:
+    ) -> Float[Tensor, "*heads queries value_dim"]:
         """Return sum_i l_i v_i, of the dtype of the values.
 
         A subclass may have a faster way than through the effective weights.

@@ -59,9 +59,9 @@ class Delta(Estimator):
     def answer(
         self,
         weights: Float[Tensor, "*batch queries keys"],
-        values: Float[Tensor, "*batch keys value_dim"],
+        values: Float[Tensor, "*heads keys value_dim"],
         compared: Compared,
-    ) -> Float[Tensor, "*batch queries value_dim"]:
+    ) -> Float[Tensor, "*heads queries value_dim"]:
         with torch.autocast(weights.device.type, enabled=False):
             shares, before = _triangle(compared)
             # (I + A) U = diag(b) V, the corrections that are written at each key

@@ -96,9 +96,9 @@ class LocalLinear(Estimator):
     def answer(
         self,
         weights: Float[Tensor, "*batch queries keys"],
-        values: Float[Tensor, "*batch keys value_dim"],
+        values: Float[Tensor, "*heads keys value_dim"],
         compared: Compared,
-    ) -> Float[Tensor, "*batch queries value_dim"]:
+    ) -> Float[Tensor, "*heads queries value_dim"]:
         queries, keys, noise = _centred(compared, weights.dtype)
         if keys.shape[-1] > 1:
             return super().answer(weights, values, compared)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attnexp.architectures.decoder_only import DecoderOnly
+from attnexp.architectures.positions.none import NoPositions
 from attnexp.architectures.transformer import Transformer
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.attention.streaming import stream
@@ -61,7 +62,7 @@ def test_a_source_padded_in_front_is_the_source_alone(kind):
     vocab = tuple("pbexyz")
     spec = Seq2SeqSpec(vocab, vocab, max_source=5, max_target=3, pad=0, bos=1, eos=2)
     torch.manual_seed(0)
-    sizes = {"layers": 2, "heads": 2, "dim": 8, "ff_dim": 8, "positions": "none"}
+    sizes = {"layers": 2, "heads": 2, "dim": 8, "ff_dim": 8, "positions": NoPositions}
     model = kind(spec, score=small_additive, normalizer=StickBreaking, **sizes).double().eval()
     alone, padded = torch.tensor([[3, 5, 4]]), torch.tensor([[0, 0, 3, 5, 4]])
     answers = []
