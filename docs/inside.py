@@ -15,7 +15,7 @@ WINGS = {
     "the command line": "cli",
     "whole studies": "attend cards claims course d2l notebooks",
     "running": "config probe sweeps tracing training",
-    "mathematics": "scores normalizers attention architectures data tasks",
+    "mathematics": "scores normalizers estimators attention architectures data tasks",
     "comparing": "stats select tables plots report",
     "stored runs": "runs trackers imported version",
     "for all": "core",

@@ -17,7 +17,7 @@ from attnexp.scores.base import Score
 class Memory(NamedTuple):
     """Holds projected keys and values, and a mask of those that may be attended to.
 
-    `kept` is what the estimator needs of each key besides, see `Estimator.remember`. A memory is
+    `kept` are further numbers of each key for the estimator, see `Estimator.remember`. A memory is
     built once per sequence and read at every decoding step.
     """
 

@@ -65,7 +65,7 @@ def answers_by_its_weights(make: AttentionFactory) -> None:
 
 
 def gives_masked_keys_nothing(make: AttentionFactory) -> None:
-    """A masked key has no weight, and what stands there, even NaN, changes nothing."""
+    """A masked key has no weight, and its numbers, even NaN, change nothing."""
     attention, x = made(make), draw_symbols()
     context, weights = attended(attention, x)
     seen = causal_mask(LENGTH, x.device, SHOWN).matrix.unsqueeze(1).expand_as(weights)
@@ -187,7 +187,7 @@ ATTENTION_CONTRACT: tuple[Callable[[AttentionFactory], None], ...] = (
 
 
 def estimated(make: EstimatorFactory) -> tuple[Estimator, Tensor, Compared]:
-    """Return an estimator, weights without order, and what was compared."""
+    """Return an estimator, weights of unmasked keys, and the queries and keys."""
     attention, x = made(partial(MultiHead, estimator=make)), draw_symbols()
     memory, queries = attention.remember(x, x), attention.split(attention.W_q(x))
     scores = attention.score.compare(attention.score.project_queries(queries), memory.keys)
@@ -227,7 +227,7 @@ def takes_heads_as_declared(make: EstimatorFactory) -> None:
     kept = None if compared.kept is None else compared.kept[:, :1]
     head = Compared(compared.queries[:, :1], compared.keys[:, :1], kept, None)
     alone = estimator(weights[:, :1], head)
-    require_close(alone, whole[:, :1], "by_head must be False: a head depends on others")
+    require_close(alone, whole[:, :1], "by_head must be False: heads depend on each other")
 
 
 def _as_attention(

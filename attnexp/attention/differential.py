@@ -48,7 +48,7 @@ class MapDifference(Estimator):
 
 
 class Differential(MultiHead):
-    """Each head is the difference of two maps, w_1 - lambda w_2, which cancels what both look at.
+    """Each head is the difference of two maps, w_1 - lambda w_2, which cancels weights of both.
 
     Ye et al. (2024, arXiv 2410.05258), equations 1 to 3. The maps have half of a head's features
     for their queries and keys, every second pair of them, so that positions that turn pairs reach
@@ -59,8 +59,8 @@ class Differential(MultiHead):
     The weights that are returned are the differences, which may be negative. Biases of positions
     are added to both maps.
 
-    Other arguments are those of `MultiHead`. Raises ValueError besides for an odd number of pairs
-    of features a head, a `start` outside (0, 1), and any estimator but the local constant.
+    Other arguments are those of `MultiHead`. Raises ValueError besides for features of a head that
+    are not a multiple of 4, a `start` outside (0, 1), and any estimator but the local constant.
     """
 
     maps_a_head: ClassVar[int] = 2
@@ -89,7 +89,7 @@ class Differential(MultiHead):
             )
         if self.head_dim % 4:
             raise ValueError(
-                "differential attention needs a multiple of 4 features a head, got "
+                "differential attention needs a multiple of 4 features for a head, got "
                 f"{self.head_dim}: choose another dim or heads"
             )
         if not 0 < start < 1:

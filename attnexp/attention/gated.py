@@ -11,10 +11,10 @@ from attnexp.attention.multihead import MultiHead
 class Gated(MultiHead):
     """The context is W_o [g_1 head_1; ...; g_h head_h], g = sigmoid(W_g q), feature by feature.
 
-    Qiu et al. (2025, arXiv 2505.06708), G1: the gate that stands behind the sum of values, with a
-    number for each feature of each head, from the vector that queries are made of. A head can
-    answer 0, which softmax weights alone cannot. The weights that are returned are those of the
-    heads, before the gate.
+    Qiu et al. (2025, arXiv 2505.06708), G1: the gate behind the sum of values, with a number for
+    each feature of each head, from the vector that queries are made of. A head can answer 0, which
+    softmax weights alone cannot. The weights that are returned are those of the heads, before the
+    gate.
 
     Other arguments are those of `MultiHead`.
     """

@@ -164,9 +164,9 @@ class MultiHead(Attention):
     def maps(
         self, split: Float[Tensor, "batch heads length head_dim"]
     ) -> Float[Tensor, "batch maps length features"]:
-        """Return the queries or keys of each map, `maps_a_head` of them a head; here they are one.
+        """Return the queries or keys of each map, by default of each head.
 
-        The estimator makes one map of those of a head.
+        A head may have several maps, `maps_a_head`, of which the estimator makes one.
         """
         return split
 

@@ -59,7 +59,7 @@ def stream(
     """Return f(q) = sum_i w_i v_i for projected queries, w the normalized scores plus bias.
 
     With a `fit` they are the effective weights of an estimator, which gets queries as they were
-    before they were projected, and what it kept of each key.
+    before they were projected, and the numbers that it kept of each key.
 
     Gradients reach queries, keys, values, the bias, and the parameters of score and normalizer.
     They cannot be differentiated once more, nor batched by `torch.func.vmap`.

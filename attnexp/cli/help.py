@@ -20,8 +20,6 @@ EXAMPLES = (
     ("attnexp", "fit a noisy curve"),
     ("attnexp data=reverse model=additive", "reverse a sequence"),
     ("attnexp -m model=dot,additive seed=0,1,2", "a sweep: six runs"),
-    ("attnexp results", "compare the runs in a table"),
-    ("attnexp --help model", "all scoring functions"),
 )
 
 ALL, OF_VERBS = "all", "verbs"

@@ -31,6 +31,9 @@ KINDS = {
 }
 """The group that each kind is a choice of, and the methods that are to be filled in."""
 
+AROUND = dict.fromkeys(("attention", "positions"), "data=reverse arch=transformer ")
+"""Settings next to which a choice can be tried: those by default have no place for it."""
+
 OF_YAML = ("none", "null", "true", "false", "yes", "no", "on", "off", "nan", "inf")
 """Names that YAML or a command line may read as values."""
 
@@ -81,7 +84,8 @@ def main(argv: Sequence[str]) -> None:
     console.say("which fails until then; then")
     console.say(f"  python -m pytest {files['test']}")
     own = f"--config-dir {folder / 'conf'}"
-    line = f"probe RUN {name} {own}" if group == "law" else f"{own} {group}={name}"
+    words = f"{AROUND.get(group, '')}{group}={name}"
+    line = f"probe RUN {name} {own}" if group == "law" else f"{own} {words}"
     console.say(f"  attnexp {line}")
 
 

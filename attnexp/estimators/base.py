@@ -15,7 +15,7 @@ class Compared(NamedTuple):
     """Holds the queries and keys whose weights an estimator gets.
 
     `queries` are those of each head, before the score projects them further, `keys` as the score
-    compares them, `kept` what `Estimator.remember` returned of the keys, and `mask` is true for a
+    compares them, `kept` the numbers that `Estimator.remember` returned, and `mask` is true for a
     key that a query may attend to, or None if it may attend to all.
     """
 
@@ -28,8 +28,8 @@ class Compared(NamedTuple):
 class Estimator(nn.Module, ABC):
     """Maps the weights w of each query to effective weights l: the answer is sum_i l_i v_i.
 
-    Such an answer is a linear smoother. The effective weights are what a run keeps, what its
-    metrics measure and what interventions replace. A masked key has none.
+    Such an answer is a linear smoother. A run keeps the effective weights, metrics measure
+    them and interventions replace them. A masked key has none.
 
     The surrounding attention sets `heads`, `query_dim` and `key_dim`, the features of a query and
     of a key of each head, and `input_dim`, those of the vectors that keys are made of. Tensors have
@@ -68,7 +68,7 @@ class Estimator(nn.Module, ABC):
         inputs: Float[Tensor, "*batch keys input_dim"],
         keys: Float[Tensor, "*heads keys key_dim"],
     ) -> Float[Tensor, "*heads keys kept"] | None:
-        """Return what is needed of each key, once per sequence; by default nothing.
+        """Return the numbers that are needed of each key, once per sequence; by default none.
 
         `inputs` are the vectors that the `keys` of each head are made of.
         """

@@ -74,9 +74,9 @@ class Delta(Estimator):
 def _triangle(compared: Compared) -> tuple[Tensor, Tensor]:
     """Return diag(b) as a column, and A below its diagonal, in float32 at least.
 
-    What is not below, a triangular solve does not read.
+    A triangular solve reads no other numbers.
     """
     assert compared.kept is not None
     kind = torch.promote_types(compared.keys.dtype, torch.float32)
     keys, shares = compared.keys.to(kind), compared.kept.to(kind)
-    return shares, shares * (keys @ keys.mT)
+    return shares, (shares * keys) @ keys.mT

@@ -103,11 +103,11 @@ class LocalLinear(Estimator):
         if keys.shape[-1] > 1:
             return super().answer(weights, values, compared)
         with torch.autocast(weights.device.type, enabled=False):
-            both = torch.cat([keys, values.to(weights.dtype)], dim=-1)
-            sums = weights.sum(dim=-1, keepdim=True)
-            means = divided(weights @ both, sums)
+            numbers = torch.cat([torch.ones_like(keys), keys, values.to(weights.dtype)], dim=-1)
+            sums, means = (weights @ numbers).tensor_split([1], dim=-1)
+            means = divided(means, sums)
             mean, average = means[..., :1], means[..., 1:]
-            moments = divided((weights * (keys.mT - mean)) @ both, sums)
+            moments = divided((weights * (keys.mT - mean)) @ numbers[..., 1:], sums)
             slope = divided(queries - mean, moments[..., :1], noise**2)
             return (average + slope * moments[..., 1:]).to(values.dtype)
 

@@ -65,7 +65,7 @@ def test_the_difference_of_two_maps_by_hand():
 
 
 def test_what_differential_attention_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="a multiple of 4 features a head, got 6"):
+    with pytest.raises(ValueError, match="a multiple of 4 features for a head, got 6"):
         Differential(ScaledDot, 12, heads=2)
     with pytest.raises(ValueError, match="choose estimator=local_constant, got LocalLinear"):
         Differential(ScaledDot, 8, heads=2, estimator=LocalLinear)

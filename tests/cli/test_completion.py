@@ -14,6 +14,7 @@ from imported import IMPORTED, python
 from tueplots import bundles
 
 from attnexp.cli import candidates
+from attnexp.cli.new import KINDS
 from attnexp.cli.verbs import VERBS
 from attnexp.plots.catalogue import PICTURES
 
@@ -53,7 +54,7 @@ EXPECTED = {
     "attnexp claims nw": ["nw_rate"],
     "attnexp claims --config-dir my_conf m": ["mine"],
     "attnexp docs to": ["tour"],
-    "attnexp new ": ["score", "normalizer", "data", "sequences", "arch", "law", "claim"],
+    "attnexp new ": [*KINDS, "claim"],
     "attnexp attend ex": ["example="],
     "attnexp attend example=sc": ["example=scaled_dot"],
     "attnexp attend --keys o": ["outputs/", "own.csv"],

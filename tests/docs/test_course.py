@@ -81,6 +81,8 @@ def test_no_picture_is_left_over():
     assert drawn == {path.name for path in (DOCS / "images" / "course").glob("*")}
 
 
+LINEAR = {"estimator": "local_linear", "data.num_train": 200}
+
 FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
     "pooling": [
         ("kernels", {"model": "gaussian_learned"}, "pooling.score.width", 2.4, 0.1),
@@ -91,6 +93,8 @@ FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
         ("points", {"data.num_train": 400}, "bandwidth", 0.15, 0.02),
         ("points", {"data.num_train": 25}, "neighbours", 8, 1),
         ("points", {"data.num_train": 400}, "neighbours", 47, 3),
+        ("linear", LINEAR, "test_mse", 0.014, 0.001),
+        ("linear", {**LINEAR, "estimator": "local_constant"}, "test_mse", 0.019, 0.001),
     ],
     "scoring": [
         ("normalizers", {"normalizer": "softmax"}, "support", 50, 0),
