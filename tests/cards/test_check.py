@@ -1,22 +1,31 @@
 """A card that somebody else made: numbers that cannot be, and the rows that are made anew."""
 
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from cards.example import card, row, trial
+from conftest import ROOT
 
 from attnexp.cards import check
-from attnexp.cards.card_file import Card
+from attnexp.cards.card_file import Card, read_card
 from attnexp.cards.check import CheckedCell, certainty, checked, drawn, level_of, require_possible
 from attnexp.cards.numbers import NOTHING
 from attnexp.cards.rows import row_of
-from attnexp.cards.trial import Level, SizedTrial, Trial
+from attnexp.cards.trial import Level, SizedTrial, Trial, read_tasks
 from attnexp.core.errors import RequestError
 
 SHARES = (0.5, 0.52, 0.48, 0.51, 0.53, 0.49)
 HIGHER = (0.9, 0.91, 0.92, 0.93, 0.94, 0.95)
+
+
+def stem(path: Path) -> str:
+    """The name of a file without its ending."""
+    return path.stem
+
+
 TASK = SizedTrial(
     "reverse",
     "Can it?",
@@ -51,6 +60,14 @@ def with_row(**changes: Any) -> Card:
 
 def numbers(*values, first=1):
     return {"exact_match": dict(enumerate(values, first))}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "cards").glob("*.json")), ids=stem)
+def test_each_card_that_ships_is_possible(path):
+    """It has a trial of costs, whose columns are measured and not those of a file."""
+    shipped = read_card(path)
+    assert "cost" in {trial.name for trial in shipped.trials}
+    require_possible(shipped, read_tasks(level_of(shipped)))
 
 
 def test_a_card_as_it_is_made_is_possible():
