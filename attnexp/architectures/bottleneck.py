@@ -13,7 +13,7 @@ from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, between_vectors
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.core.masks import causal_mask
 from attnexp.estimators.base import EstimatorFactory
@@ -79,22 +79,15 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        features_a_head("dim", dim, heads)
+        parts = {"score": score, "normalizer": normalizer, "estimator": estimator}
+        by_layer = between_vectors(
+            attention, dim, heads, dropout=attention_dropout, kv_heads=kv_heads, **parts
+        )
         self.positions = positions(dim=dim, heads=heads, longest=spec.max_source)
         self.positions.require_reach(spec.test_max_source)
         self.places = Sinusoidal(dim, heads, spec.max_target)
         self.dropout = Dropout(dropout)
         self.embed = nn.Embedding(len(spec.source_vocab), dim)
-        by_layer = partial(
-            attention,
-            score=score,
-            query_dim=dim,
-            heads=heads,
-            normalizer=normalizer,
-            dropout=attention_dropout,
-            estimator=estimator,
-            kv_heads=kv_heads,
-        )
         feed_forward = partial(FeedForward, dim, ff_dim, dropout)
         self.layers = cast(
             "Sequence[SelfAttentionLayer]",

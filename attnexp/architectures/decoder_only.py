@@ -19,7 +19,7 @@ from attnexp.architectures.transformer import (
 )
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, between_vectors
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.core.masks import causal_mask
 from attnexp.estimators.base import EstimatorFactory
@@ -90,7 +90,10 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        features_a_head("dim", dim, heads)
+        parts = {"score": score, "normalizer": normalizer, "estimator": estimator}
+        by_layer = between_vectors(
+            attention, dim, heads, dropout=attention_dropout, kv_heads=kv_heads, **parts
+        )
         longest = spec.max_source + spec.max_target
         self.positions = positions(dim=dim, heads=heads, longest=longest)
         self.positions.require_reach(spec.test_max_source + spec.test_max_target)
@@ -101,16 +104,6 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         self.register_buffer("target_rows", _rows(rows, spec.target_vocab), persistent=False)
         self.embed = nn.Embedding(len(symbols), dim)
         nn.init.normal_(self.embed.weight, std=dim**-0.5)
-        by_layer = partial(
-            attention,
-            score=score,
-            query_dim=dim,
-            heads=heads,
-            normalizer=normalizer,
-            dropout=attention_dropout,
-            estimator=estimator,
-            kv_heads=kv_heads,
-        )
         join = added if residual else replaced
         second = partial(FeedForward, dim, ff_dim, dropout, join) if feed_forward else nn.Identity
         self.layers = cast(

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, between_vectors
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.estimators.base import EstimatorFactory
 from attnexp.estimators.local_constant import LocalConstant
@@ -49,18 +49,13 @@ class Pooling(Seq2Seq[Memory]):
     ) -> None:
         super().__init__(spec)
         require_positive("ff_dim", ff_dim)
-        features_a_head("dim", dim, heads)
+        parts = {"score": score, "normalizer": normalizer, "estimator": estimator}
+        make = between_vectors(
+            attention, dim, heads, dropout=attention_dropout, kv_heads=kv_heads, **parts
+        )
         self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
         self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
-        self.attention = attention(
-            score=score,
-            query_dim=dim,
-            heads=heads,
-            normalizer=normalizer,
-            dropout=attention_dropout,
-            estimator=estimator,
-            kv_heads=kv_heads,
-        )
+        self.attention = make()
         self.W_1 = nn.Linear(dim, ff_dim)
         self.W_2 = nn.Linear(ff_dim, len(spec.target_vocab))
         self.dropout = Dropout(dropout)

@@ -13,7 +13,7 @@ from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import AttentionFactory, MultiHead, features_a_head
+from attnexp.attention.multihead import AttentionFactory, MultiHead, between_vectors
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.core.masks import Mask, causal_mask
 from attnexp.estimators.base import EstimatorFactory
@@ -90,16 +90,9 @@ class Transformer(Seq2Seq[TransformerState]):
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        features_a_head("dim", dim, heads)
-        by_layer = partial(
-            attention,
-            score=score,
-            query_dim=dim,
-            heads=heads,
-            normalizer=normalizer,
-            dropout=attention_dropout,
-            estimator=estimator,
-            kv_heads=kv_heads,
+        parts = {"score": score, "normalizer": normalizer, "estimator": estimator}
+        by_layer = between_vectors(
+            attention, dim, heads, dropout=attention_dropout, kv_heads=kv_heads, **parts
         )
         self.dropout = Dropout(dropout)
         self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
@@ -110,13 +103,13 @@ class Transformer(Seq2Seq[TransformerState]):
         self.target_positions.require_reach(spec.test_max_target)
         join = added if residual else replaced
         feed_forward = partial(FeedForward, dim, ff_dim, dropout, join)
-        parts = (by_layer, feed_forward, dim, dropout, join)
+        layer = (by_layer, feed_forward, dim, dropout, join)
         self.encoder = cast(
             "Sequence[SelfAttentionLayer]",
-            nn.ModuleList(SelfAttentionLayer(*parts) for _ in range(layers)),
+            nn.ModuleList(SelfAttentionLayer(*layer) for _ in range(layers)),
         )
         self.decoder = cast(
-            "Sequence[DecoderLayer]", nn.ModuleList(DecoderLayer(*parts) for _ in range(layers))
+            "Sequence[DecoderLayer]", nn.ModuleList(DecoderLayer(*layer) for _ in range(layers))
         )
         self.window = window
         require_order(self.encoder[0].own, self.source_positions, window)

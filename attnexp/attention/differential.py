@@ -1,17 +1,14 @@
 """Differential attention."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.attention.multihead import MultiHead
-from attnexp.estimators.base import Compared, Estimator, EstimatorFactory
+from attnexp.estimators.base import Compared, Estimator
 from attnexp.estimators.local_constant import LocalConstant
-from attnexp.normalizers.base import NormalizerFactory
-from attnexp.normalizers.softmax import Softmax
-from attnexp.scores.base import ScoreFactory
 
 SPREAD = 0.1
 """The deviation of the vectors of lambda at the start, as in the paper's code."""
@@ -65,23 +62,8 @@ class Differential(MultiHead):
 
     maps_a_head: ClassVar[int] = 2
 
-    def __init__(
-        self,
-        score: ScoreFactory,
-        query_dim: int,
-        key_dim: int | None = None,
-        value_dim: int | None = None,
-        context_dim: int | None = None,
-        heads: int = 1,
-        head_dim: int | None = None,
-        normalizer: NormalizerFactory = Softmax,
-        dropout: float = 0.0,
-        estimator: EstimatorFactory = LocalConstant,
-        kv_heads: int | None = None,
-        start: float = 0.8,
-    ) -> None:
-        sizes = (query_dim, key_dim, value_dim, context_dim, heads, head_dim)
-        super().__init__(score, *sizes, normalizer, dropout, estimator, kv_heads)
+    def __init__(self, *args: Any, start: float = 0.8, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         if type(self.estimator) is not LocalConstant:
             raise ValueError(
                 "differential attention is itself an estimator, the difference of two maps: choose "
@@ -95,9 +77,7 @@ class Differential(MultiHead):
         if not 0 < start < 1:
             raise ValueError(f"start must be greater than 0 and less than 1, got {start}")
         half, self.start = self.head_dim // 2, start
-        self.score = score(query_dim=half, key_dim=half)
-        self.normalizer = normalizer(heads=2 * heads)
-        self.estimator = MapDifference(heads, half, half, self.W_k.in_features, start)
+        self.estimator = MapDifference(self.heads, half, half, self.W_k.in_features, start)
 
     def maps(
         self, split: Float[Tensor, "batch heads length head_dim"]

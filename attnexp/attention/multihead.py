@@ -1,7 +1,8 @@
 """Multi-head attention around any score and normalizer."""
 
 from collections.abc import Callable
-from typing import ClassVar, cast
+from functools import partial
+from typing import Any, ClassVar, cast
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -96,11 +97,12 @@ class MultiHead(Attention):
         self.W_k = nn.Linear(key_dim, shared * head_dim, bias=False)
         self.W_v = nn.Linear(value_dim, shared * head_dim, bias=False)
         self.W_o = nn.Linear(heads * head_dim, context_dim, bias=False)
-        self.score = score(query_dim=head_dim, key_dim=head_dim)
-        self.normalizer = normalizer(heads=heads)
+        features = head_dim // self.maps_a_head
+        self.score = score(query_dim=features, key_dim=features)
+        self.normalizer = normalizer(heads=heads * self.maps_a_head)
         self.dropout = weight_dropout(dropout)
         self.estimator = estimator(
-            heads=heads, query_dim=head_dim, key_dim=head_dim, input_dim=key_dim
+            heads=heads, query_dim=features, key_dim=features, input_dim=key_dim
         )
         require_fit(self.estimator, self.score, self.normalizer)
 
@@ -139,7 +141,7 @@ class MultiHead(Attention):
     ]:
         split = self.split(self.W_q(queries), turn)
         added = bias(split) if callable(bias) else bias
-        if added is not None and self.maps_a_head > 1:
+        if added is not None and added.shape[-3] > 1 and self.maps_a_head > 1:
             added = added.repeat_interleave(self.maps_a_head, dim=-3)
         if near is not None:
             memory = memory._replace(mask=both(memory.mask, near.unsqueeze(-3)))
@@ -221,6 +223,17 @@ def single_or_multihead(
 
 AttentionFactory = Callable[..., MultiHead]
 """Builds a multi-head attention when called with the arguments of `MultiHead`, by name."""
+
+
+def between_vectors(
+    attention: AttentionFactory, dim: int, heads: int, **parts: Any
+) -> Callable[[], MultiHead]:
+    """Return a maker of attention that keeps the size of vectors, `dim`, with these parts.
+
+    Raises ValueError for sizes below 1, and for heads that do not divide `dim`.
+    """
+    features_a_head("dim", dim, heads)
+    return partial(attention, query_dim=dim, heads=heads, **parts)
 
 
 def features_a_head(name: str, dim: int, heads: int) -> int:

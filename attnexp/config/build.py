@@ -325,12 +325,8 @@ def _check_fit(
 ) -> None:
     if isinstance(dataset.spec, spec_type(architecture)):
         return
-    nodes = {c.name: cast(DictConfig, OmegaConf.load(c.path)) for c in choices("arch")}
-    fitting = [
-        name
-        for name, node in nodes.items()
-        if isinstance(dataset.spec, spec_type(import_target(node, "arch")))
-    ]
+    targets = _shipped("arch").items()
+    fitting = [name for name, target in targets if isinstance(dataset.spec, spec_type(target))]
     raise RequestError(
         f"arch={chosen['arch']} is not for data={chosen['data']}: "
         f"choose arch={choices_text(fitting)}"
@@ -338,12 +334,12 @@ def _check_fit(
 
 
 def _check_causal(model: Architecture, chosen: Mapping[str, str]) -> None:
-    layers = [layer for part in model.attentions.values() for layer in part]
-    if model.causal or not any(layer.estimator.causal for layer in layers):
+    """Raise RequestError for an estimator that needs causal self-attention, if there is other."""
+    estimators = (module for module in model.modules() if isinstance(module, Estimator))
+    if model.causal or not any(estimator.causal for estimator in estimators):
         return
-    nodes = {c.name: cast(DictConfig, OmegaConf.load(c.path)) for c in choices("arch")}
-    targets = {name: import_target(node, "arch") for name, node in nodes.items()}
-    fitting = [name for name, target in targets.items() if getattr(target, "causal", False)]
+    targets = _shipped("arch").items()
+    fitting = [name for name, target in targets if getattr(target, "causal", False)]
     raise RequestError(
         f"estimator={chosen['estimator']} is for causal self-attention alone, and "
         f"arch={chosen['arch']} has other attention: choose arch={choices_text(fitting)}"
@@ -395,17 +391,19 @@ def _groups_taken(
         if takes_any or (named is not None and (own or named.default is not None)):
             taken.append(group)
         elif own:
+            plainest = import_target({TARGET: common}, group)
+            usual = [name for name, made in _shipped(group).items() if made is plainest]
             raise RequestError(
                 f"arch={chosen['arch']} has no argument {group}, so it cannot use "
-                f"{group}={chosen[group]}: choose {group}={_name_of(group, common)}"
+                f"{group}={chosen[group]}: choose {group}={choices_text(usual)}"
             )
     return taken
 
 
-def _name_of(group: str, target: str) -> str:
-    """Return the name of the choice of a group with this target."""
-    nodes = ((each.name, cast(DictConfig, OmegaConf.load(each.path))) for each in choices(group))
-    return next(name for name, node in nodes if node[TARGET] == target)
+def _shipped(group: str) -> dict[str, Callable[..., Any]]:
+    """Return the targets of the choices of a group that attnexp has, by name."""
+    nodes = {each.name: cast(DictConfig, OmegaConf.load(each.path)) for each in choices(group)}
+    return {name: import_target(node, group) for name, node in nodes.items()}
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:

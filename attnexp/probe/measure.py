@@ -8,6 +8,7 @@ from attnexp.attention.base import Attention
 from attnexp.attention.multihead import MultiHead
 from attnexp.core.batch import Batch
 from attnexp.core.errors import RequestError
+from attnexp.estimators.base import Estimator
 from attnexp.normalizers.base import Normalizer
 from attnexp.probe.adversary import adversarial, between_seeds, passes
 from attnexp.probe.effects import effects
@@ -74,8 +75,9 @@ class Probe:
 
 def _sums_to_one(attention: Attention) -> bool:
     """Return whether each row of weights sums to 1."""
-    if attention.estimator.signed:
-        return attention.estimator.sums_to_one
+    estimators = [each for each in attention.modules() if isinstance(each, Estimator)]
+    if any(each.signed for each in estimators):
+        return all(each.sums_to_one for each in estimators)
     found = (module for module in attention.modules() if isinstance(module, Normalizer))
     return all(normalizer.sums_to_one for normalizer in found)
 

@@ -64,6 +64,17 @@ def test_the_difference_of_two_maps_by_hand():
     torch.testing.assert_close(context, answer @ attention.W_o.weight.T)
 
 
+def test_a_bias_that_heads_share_reaches_both_maps():
+    x, attention = draw(2, 5, 16), Differential(ScaledDot, 16, heads=4)
+    shared = draw(1, 5, 5, seed=1)
+    memory = attention.remember(x, x)
+    found = attention.attend(x, memory, bias=shared)
+    for one, each in zip(
+        found, attention.attend(x, memory, bias=shared.expand(4, 5, 5)), strict=True
+    ):
+        torch.testing.assert_close(one, each)
+
+
 def test_what_differential_attention_cannot_be_is_refused():
     with pytest.raises(ValueError, match="a multiple of 4 features for a head, got 6"):
         Differential(ScaledDot, 12, heads=2)

@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from attnexp.architectures.positions.base import Positions, PositionsFactory
+from attnexp.attention.contract import BATCH, DIM, HEADS, LENGTH, draw_symbols
 from attnexp.attention.multihead import MultiHead
 from attnexp.core.masks import causal_mask
 from attnexp.scores.contract import require, require_close
 from attnexp.scores.scaled_dot import ScaledDot
-
-BATCH, HEADS, LENGTH, DIM = 3, 2, 7, 12
 
 PLACES = torch.stack([torch.arange(LENGTH), torch.arange(LENGTH) // 2, torch.arange(LENGTH) % 5])
 """Places of the symbols of each example: in order, in pairs, and beginning again."""
@@ -26,12 +25,6 @@ def made(make: PositionsFactory) -> Positions:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(11)
         return make(dim=DIM, heads=HEADS, longest=LENGTH).double()
-
-
-def draw_symbols() -> Tensor:
-    """Return random vectors of symbols in float64, of shape (batch, length, dim)."""
-    generator = torch.Generator().manual_seed(13)
-    return torch.randn(BATCH, LENGTH, DIM, generator=generator, dtype=torch.float64)
 
 
 def attended(positions: Positions, x: Tensor, places: Tensor, queries: slice) -> Tensor:
