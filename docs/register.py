@@ -1,6 +1,6 @@
 """Writes the table of docs/register.md from conf/ and docs/cards/: `python docs/register.py`.
 
-It has a row for each score and each normalizer, and for each card of another mechanism.
+It has a row for each score, normalizer, estimator and attention, and for each card of another row.
 """
 
 import re
@@ -30,6 +30,17 @@ SOURCE = re.compile(rf"{DATED}|Dive into Deep Learning, release [\d.]+, section 
 CITED = re.compile(r"(?<=\.) [^.]* \d{4}\b[^.]*\.$")
 """The last sentence of a description, which names the publication again."""
 
+FOLDERS = {
+    "scores": "model",
+    "normalizers": "normalizer",
+    "estimators": "estimator",
+    "attention": "attention",
+}
+"""The folders of mechanisms, and the groups that choose them."""
+
+UNNAMED = ("local_constant", "plain")
+"""Choices that every other row has, and no row names."""
+
 Cards = dict[str, Card]
 """Cards by the names of their files, without .json."""
 
@@ -41,7 +52,12 @@ def written(page: str, cards: Cards) -> str:
 
 def rows(cards: Cards) -> list[list[str]]:
     """Return the row of each mechanism, those that only cards have last."""
-    known = {f"{group}={choice.name}": choice for group in USUAL for choice in choices(group)}
+    known = {
+        f"{group}={choice.name}": choice
+        for group in FOLDERS.values()
+        for choice in choices(group)
+        if choice.name not in UNNAMED
+    }
     usual = {f"{group}={name}" for group, name in USUAL.items()}
     shown = {row_of([word]).label for word in known}
     others = {card.subject: card for card in cards.values() if card.subject not in shown}
@@ -103,8 +119,8 @@ def claims(words: Sequence[str]) -> Iterator[str]:
         swept = [word.partition("=") for sweep in read_written(folder).sweeps for word in sweep]
         named = {f"{group}={each}" for group, _, line in swept for each in line.split(",")}
         code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("own.py"))
-        for kind, each in re.findall(r"attnexp\.(scores|normalizers)\.(\w+)", code):
-            named.add(f"{'model' if kind == 'scores' else 'normalizer'}={each}")
+        for folder_name, each in re.findall(rf"attnexp\.({'|'.join(FOLDERS)})\.(\w+)", code):
+            named.add(f"{FOLDERS[folder_name]}={each}")
         if named & {*words}:
             yield name
 

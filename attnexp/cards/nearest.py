@@ -1,14 +1,15 @@
-"""Facts of a row that show when its score or normalizer is built, in a process of its own.
+"""Facts of a row that show when its parts are built, in a process of its own.
 
 Its nearest relative is the shipped choice whose weights differ least from its own, and its score
 may be made of products.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from attnexp.cards.rows import BASELINES, CardRow
 from attnexp.config.groups import choices
+from attnexp.core.errors import RequestError
 from attnexp.core.own_process import in_own_process
 
 SECONDS = 120.0
@@ -16,6 +17,9 @@ SECONDS = 120.0
 
 ROWS, KEYS, DIM = 64, 16, 16
 """Rows of weights that are compared, their keys, and the features of a query and a key."""
+
+COMMON = {"normalizer": "softmax", "model": "scaled_dot", "estimator": "local_constant"}
+"""The groups in which a relative is sought, in their order, and the choice that has none."""
 
 SAME = 1e-6
 """The total variation up to which weights are the same."""
@@ -25,26 +29,26 @@ def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str]
     """Return the words of the nearest relative of a row, None if it has none.
 
     It is sought among the shipped normalizers if the row has one of its own, else among the scores,
-    and is not a baseline. None too if the row has both usual choices, or cannot be built.
+    and is not a baseline; that of an estimator among the other estimators and the normalizers. None
+    too if the row has the usual choice of all three, or cannot be built.
     """
     given = dict(word.partition("=")[::2] for word in row.words)
     usual = {word for words in BASELINES for word in words}
-    for group, common in (("normalizer", "softmax"), ("model", "scaled_dot")):
-        own = given[group]
-        if own == common:
-            continue
-        others = [
-            choice.name
-            for choice in choices(group)
-            if choice.name not in (own, common) and f"{group}={choice.name}" not in usual
-        ]
-        try:
-            name = in_own_process(SECONDS, nearest, config_dir_words, row.words, group, others)
-        except Exception:  # code of one's own may raise anything: the trials say what
-            return None
-        settings = {n: v for n, v in given.items() if not n.startswith(f"{group}.")}
-        return [f"{n}={v}" for n, v in (settings | {group: name}).items()]
-    return None
+    unusual = (group for group, common in COMMON.items() if given.get(group, common) != common)
+    if (group := next(unusual, None)) is None:
+        return None
+    kept = {n: v for n, v in given.items() if n != group and not n.startswith(f"{group}.")}
+    candidates = [
+        _words(kept | {other: choice.name})
+        for other in ([group, "normalizer"] if group == "estimator" else [group])
+        for choice in choices(other)
+        if choice.name not in (COMMON[other], given.get(other))
+        and f"{other}={choice.name}" not in usual
+    ]
+    try:
+        return in_own_process(SECONDS, nearest, config_dir_words, row.words, candidates, group)
+    except Exception:  # code of one's own may raise anything: the trials say what
+        return None
 
 
 def with_products(row: CardRow, config_dir_words: Sequence[str]) -> CardRow:
@@ -68,45 +72,80 @@ def makes_products(config_dir_words: Sequence[str], words: Sequence[str]) -> boo
 
 
 def nearest(
-    config_dir_words: Sequence[str], words: Sequence[str], group: str, others: Sequence[str]
-) -> str:
-    """Return the choice of a group whose weights have the least mean total variation from a row's.
+    config_dir_words: Sequence[str],
+    words: Sequence[str],
+    candidates: Sequence[list[str]],
+    group: str,
+) -> list[str]:
+    """Return the candidate whose weights have the least mean total variation from a row's.
 
     Scores are of standard normal queries and keys, with the parameters of seed 0, and twice a
-    standard normal number for normalizers. A choice with the same weights and as many parameters is
-    the same function by another name, and left out. For a row with learned parameters the others
+    standard normal number for normalizers. Of estimators the effective weights are compared, with a
+    causal mask if that of the row needs one. A choice with the same weights and as many parameters
+    is the same function by another name, and left out. For a row with learned parameters the others
     are left out too, if there are any with them.
+
+    A candidate that does not fit the score of the row is left out. Raises RequestError or
+    ValueError for a row that cannot be built.
     """
     import torch
 
-    from attnexp.config.build import make_normalizer, make_score
+    from attnexp.attention.pooling import AttentionPooling
+    from attnexp.config.build import make_estimator, make_normalizer, make_score
     from attnexp.config.compose import CommandLine
+    from attnexp.core.masks import FirstKeys, causal_mask
 
     generator = torch.Generator().manual_seed(0)
     scores = 2 * torch.randn(ROWS, KEYS, generator=generator)
     queries = torch.randn(ROWS, 1, DIM, generator=generator)
     keys = torch.randn(ROWS, KEYS, DIM, generator=generator)
+    each = torch.randn(ROWS, KEYS, DIM, generator=generator)
+    mask: FirstKeys | None = None
 
-    @torch.no_grad()
-    def made(given: Sequence[str]) -> tuple[torch.Tensor, int]:
+    def made(given: Sequence[str]) -> torch.nn.Module:
         job = CommandLine.read([*config_dir_words, *given]).compose()
         assert job is not None
-        module: torch.nn.Module
         if group == "normalizer":
-            module = make_normalizer(job)
-            weights = module(scores)
-        else:
-            module = make_score(job, DIM, DIM)
+            return make_normalizer(job)
+        score = make_score(job, DIM, DIM)
+        if group == "model":
+            return score
+        return AttentionPooling(
+            score,
+            value_dim=1,
+            normalizer=lambda heads: make_normalizer(job),
+            estimator=lambda **sizes: make_estimator(job, DIM, DIM),
+        )
+
+    @torch.no_grad()
+    def measured(module: torch.nn.Module) -> tuple[torch.Tensor, int]:
+        if isinstance(module, AttentionPooling):
+            weights = module(each, keys, keys[..., :1], mask)[1]
+        elif group == "model":
             weights = torch.softmax(module(queries, keys), dim=-1)
+        else:
+            weights = module(scores)
         return weights, sum(parameter.numel() for parameter in module.parameters())
 
-    own, number = made(words)
-    kept = [word for word in words if not word.startswith((f"{group}=", f"{group}."))]
+    subject = made(words)
+    if isinstance(subject, AttentionPooling) and subject.estimator.causal:
+        mask = causal_mask(KEYS, each.device)
+    own, number = measured(subject)
     distances, learns = {}, {}
-    for name in others:
-        weights, count = made([*kept, f"{group}={name}"])
+    for candidate in candidates:
+        try:
+            module = made(candidate)
+        except (RequestError, ValueError):
+            continue
+        if isinstance(module, AttentionPooling) and module.estimator.causal and mask is None:
+            continue
+        weights, count = measured(module)
         distance = float((weights - own).abs().sum(dim=-1).mean()) / 2
         if distance > SAME or count != number:
-            distances[name], learns[name] = distance, count > 0
-    alike = [name for name in distances if learns[name]] if number else []
-    return min(alike or distances, key=distances.__getitem__)
+            distances[tuple(candidate)], learns[tuple(candidate)] = distance, count > 0
+    alike = [words for words in distances if learns[words]] if number else []
+    return list(min(alike or distances, key=lambda words: distances[words]))
+
+
+def _words(settings: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in settings.items()]

@@ -44,7 +44,7 @@ def row_of(words: Sequence[str]) -> CardRow:
         if name.partition(".")[0].lstrip("+~") in SIZED:
             raise RequestError(
                 f"{word}: trials set {name}; a card takes settings of model, normalizer, "
-                "positions and arch"
+                "estimator, attention, positions and arch"
             )
         given[name] = value
     whole = {**USUAL, **given}

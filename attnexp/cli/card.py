@@ -17,6 +17,9 @@ from attnexp.runs.origin.command_line import own_words
 if TYPE_CHECKING:
     from attnexp.cards.card_file import Card
 
+TAKEN = ("model", "normalizer", "estimator", "attention", "positions", "arch")
+"""The groups whose choices and settings make a row."""
+
 EPILOG = """examples:
   attnexp card --quick model=cosine                  six seeds of small tasks
   attnexp card normalizer=sparsemax                  ten seeds; --full: twenty, published sizes
@@ -200,9 +203,9 @@ def make_parser() -> Arguments:
     parser.add_argument(
         "words",
         nargs="*",
-        completes=chosen({name: name for name in ("model", "normalizer", "positions", "arch")}),
+        completes=chosen({name: name for name in TAKEN}),
         metavar="NAME=VALUE",
-        help="model, normalizer, positions or any of their settings",
+        help=f"{', '.join(TAKEN[:-1])} or {TAKEN[-1]}, and any of their settings",
     )
     parser.add_argument(
         "--quick",

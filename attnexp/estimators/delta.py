@@ -12,11 +12,12 @@ from attnexp.estimators.base import Compared, Estimator
 class Delta(Estimator):
     """o_t = S_t q_t, S_t = S_{t-1} + b_t (v_t - S_{t-1} k_t) k_t' and b_t = sigmoid(w'x_t + c).
 
-    A state S that predicts values from keys is corrected by a share b of its error at each key:
-    the rule of Widrow and Hoff (1960), as fast weights Schlag, Irie and Schmidhuber (2021, arXiv
-    2102.11174) and, at the speed of attention, Yang et al. (2024, arXiv 2406.06484). Its effective
-    weights are L = tril(Q K') (I + stril(diag(b) K K'))^-1 diag(b), in float32 at least, and may be
-    negative. With b = 0 in the inverse they are those of linear attention.
+    A state S that predicts values from keys is corrected by a share b of its error at each key.
+    These are the fast weights of Schlag, Irie and Schmidhuber (2021, arXiv 2102.11174), which Yang
+    et al. (2024, arXiv 2406.06484) brought to the speed of attention, by the rule of Widrow and
+    Hoff (1960). Its effective weights are L = tril(Q K') (I + stril(diag(b) K K'))^-1 diag(b), in
+    float32 at least, and may be negative. With b = 0 in the inverse they are those of linear
+    attention.
 
     q and k are the projections whose product is the score; keys have length 1. Each head has its
     own w and c, for the vectors x that keys are made of. b is 1/2 at the start for x = 0. Only

@@ -12,7 +12,11 @@ from documented import script
 from attnexp.cards.card_file import Card, RowResult, TrialResult, read_card, write_card
 
 PAGE = (ROOT / "docs" / "register.md").read_text()
-NAMED = [(group, name) for group in ("model", "normalizer") for name in choice_names(group)]
+GROUPS = ("model", "normalizer", "estimator", "attention")
+OF_EVERY_ROW = ("local_constant", "plain")
+NAMED = [
+    (group, name) for group in GROUPS for name in choice_names(group) if name not in OF_EVERY_ROW
+]
 EACH = pytest.mark.parametrize(("group", "name"), NAMED)
 
 
