@@ -202,6 +202,12 @@ def make_normalizer(job: Job) -> Normalizer:
     return _make_alone(job, "normalizer", heads=1)
 
 
+def make_estimator(job: Job, query_dim: int, key_dim: int) -> Estimator:
+    """Build the estimator of a job alone, for one head. Raises as `make_score`."""
+    sizes = {"query_dim": query_dim, "key_dim": key_dim, "input_dim": key_dim}
+    return _make_alone(job, "estimator", heads=1, **sizes)
+
+
 def _make_alone(job: Job, group: str, **given: int) -> Any:
     seed = _checked_seed(job.settings)
     make = partial(_checked_makers(job, [group])[group], **given)
