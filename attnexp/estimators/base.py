@@ -77,7 +77,7 @@ class Estimator(nn.Module, ABC):
     def between(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> dict[str, Float[Tensor, "*batch rows columns"]]:
-        """Return tensors from which effective weights follow, by name, to be shown; by default none."""
+        """Return tensors between weights and effective weights, by name; by default none."""
         return {}
 
     @abstractmethod

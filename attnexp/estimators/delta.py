@@ -53,10 +53,8 @@ class Delta(Estimator):
         P are the products. The rows of T V are the corrections that the keys write to the state.
         """
         assert compared.kept is not None
-        unit = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device).expand_as(
-            weights
-        )
-        return {"shares": compared.kept, "inverse": self(unit, compared)}
+        unit = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+        return {"shares": compared.kept, "inverse": self(unit.expand_as(weights), compared)}
 
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
