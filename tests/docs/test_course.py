@@ -81,7 +81,7 @@ def test_no_picture_is_left_over():
     assert drawn == {path.name for path in (DOCS / "images" / "course").glob("*")}
 
 
-LEARNED = {"model": "gaussian_learned", "estimator": "local_constant"}
+LEARNED: dict[str, object] = {"model": "gaussian_learned", "estimator": "local_constant"}
 LINEAR = {"estimator": "local_linear", "data.num_train": 200}
 
 FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
