@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from attnexp.attend.request import AttendRequest
+from attnexp.attend.request import GROUPS, AttendRequest
 from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
 from attnexp.core import console
@@ -40,14 +40,14 @@ MOST_NUMBERS = 2_000
 class Outcome:
     """The result of a request: the choices, and all tensors in order.
 
-    `parameters` holds the shapes of the parameters, which are untrained and come from the seed.
-    `score` is the name of the choice, or None if scores were given. `stepwise` computes the steps
-    again.
+    `chosen` has the names of choices that matter: no model if scores were given, no normalizer if
+    the estimator takes products, and no estimator if the weights are the answer's. `parameters`
+    holds the shapes of the parameters, which are untrained and come from the seed. `stepwise`
+    computes the steps again.
     """
 
     title: str
-    score: str | None
-    normalizer: str
+    chosen: Mapping[str, str]
     seed: int
     parameters: Mapping[str, Sequence[int]]
     tensors: Mapping[str, NDArray[Any]]
@@ -56,8 +56,9 @@ class Outcome:
     def record(self) -> dict[str, Any]:
         """Return the result for programs. Scores of minus infinity become null."""
         return {
-            "score": self.score,
-            "normalizer": self.normalizer,
+            "score": self.chosen.get("model"),
+            "normalizer": self.chosen.get("normalizer"),
+            "estimator": self.chosen.get("estimator", "local_constant"),
             "seed": self.seed,
             "parameters": self.parameters,
             "shapes": {name: array.shape for name, array in self.tensors.items()},
@@ -73,8 +74,9 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
     import torch
 
     from attnexp.attend.tensors import fitted
-    from attnexp.attention.steps import Stepwise, take_steps
-    from attnexp.config.build import make_normalizer, make_score
+    from attnexp.attention.steps import Stepwise
+    from attnexp.config.build import make_estimator, make_normalizer, make_score
+    from attnexp.core.masks import fitting_mask
     from attnexp.core.seeds import generator
 
     seed = job.settings["seed"]
@@ -83,26 +85,42 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
         make = described.lengths if name == "valid_lens" else described.tensor
         made[name] = make(generator(seed, f"attend {name}"))
     given = fitted(made)
+    chosen = {group: job.chosen[group] for group in GROUPS}
     normalizer = make_normalizer(job)
-    parameters = dict(normalizer.named_parameters())
     if "scores" in given:
-        score, scores = None, given["scores"]
+        score, shape, sizes = None, given["scores"].shape, (1, 1)
+        del chosen["model"]
     else:
-        sizes = given["queries"].shape[-1], given["keys"].shape[-1]
+        pair = given["queries"], given["keys"]
+        shape = torch.Size((len(pair[0]), pair[0].shape[1], pair[1].shape[1]))
+        sizes = pair[0].shape[-1], pair[1].shape[-1]
         score = make_score(job, *sizes)
-        with torch.no_grad():
-            scores = score(given["queries"], given["keys"], given.get("valid_lens"))
-        parameters = {**dict(score.named_parameters()), **parameters}
-    steps = take_steps(scores, normalizer, given.get("values"), given.get("valid_lens"))
-    tensors = {**given, **steps._asdict()}
+    estimator = make_estimator(job, *sizes)
+    mask = torch.ones(shape, dtype=torch.bool)
+    if "valid_lens" in given:
+        mask = fitting_mask(given["valid_lens"], torch.empty(shape)).expand(shape)
+    stepwise = Stepwise(score, normalizer, estimator)
+    if estimator.causal and not mask.equal(torch.ones(shape[1:]).tril().bool().expand(shape)):
+        raise RequestError(
+            f"estimator={chosen['estimator']} needs as many queries as keys, of which each sees "
+            "those up to its own: give valid lengths such as --valid-lens '1,2,3;'"
+        )
+    if estimator.needs_products:
+        del chosen["normalizer"]
+    with torch.no_grad():
+        found = stepwise({**given, "mask": mask})
+    if "effective" not in found:
+        del chosen["estimator"]
+    tensors = {**given, "scores": found.pop("scores"), "mask": mask, **found}
+    parts = (part for part in (score, normalizer, estimator) if part is not None)
+    parameters = {name: one for part in parts for name, one in part.named_parameters()}
     return Outcome(
         request.title,
-        None if "scores" in given else job.chosen["model"],
-        job.chosen["normalizer"],
+        chosen,
         seed,
         {name.removesuffix(".weight"): tuple(one.shape) for name, one in parameters.items()},
-        {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None},
-        Stepwise(score, normalizer),
+        {name: tensor.numpy() for name, tensor in tensors.items()},
+        stepwise,
     )
 
 
@@ -111,33 +129,35 @@ def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Pat
     terminal = Terminal.of(console.out)
     say = partial(print_line, terminal)
     say(Text(outcome.title, style="bold"))
-    for group, name in (("model", outcome.score), ("normalizer", outcome.normalizer)):
-        if name is not None:
-            lines = {choice.name: choice.line for choice in choices(group, config_dir)}
-            say(Text(f"{group}={name}: {lines.get(name, '')}"))
+    for group, name in outcome.chosen.items():
+        lines = {choice.name: choice.line for choice in choices(group, config_dir)}
+        say(Text(f"{group}={name}: {lines.get(name, '')}"))
     if outcome.parameters:
         shapes = (f"{name} {shape_text(s) or 'a number'}" for name, s in outcome.parameters.items())
         say(Text(f"untrained parameters, from seed {outcome.seed}: {', '.join(shapes)}"))
     table = console.plain_table(["", "shape", "from"])
+    said = {group: f"{group}={name}" for group, name in outcome.chosen.items()}
     origins = {
-        "scores": f"model={outcome.score}",
+        **dict.fromkeys(outcome.tensors, said.get("estimator", "")),
+        "scores": said.get("model", ""),
         "mask": "valid_lens" if "valid_lens" in described else "all keys are valid",
-        "weights": f"normalizer={outcome.normalizer}",
-        "context": "weights times values",
+        "weights": said.get("normalizer", "scores, 0 where the mask is false"),
+        "context": f"{'effective ' * ('effective' in outcome.tensors)}weights times values",
         **{name: str(description) for name, description in described.items()},
     }
     for name, array in outcome.tensors.items():
         table.add_row(name, shape_text(array.shape), Text(origins[name]))
     console.out.print()
     console.out.print(table)
-    for name in ("scores", "mask", "weights", "context"):
-        if name in outcome.tensors:
+    for name, array in outcome.tensors.items():
+        if name not in ("queries", "keys", "values", "valid_lens"):
             say(Text(f"\n{name}", style="bold"))
-            for line in array_text(outcome.tensors[name], terminal.width).splitlines():
+            for line in array_text(array, terminal.width).splitlines():
                 say(Text(line))
+    shown = "effective weights" if "effective" in outcome.tensors else "weights"
     for title, one in maps(outcome):
         downwards = "downwards" if one.rows.symbols else "upwards"
-        say(Text(f"\nweights of {title}, queries {downwards}, keys across", style="bold"))
+        say(Text(f"\n{shown} of {title}, queries {downwards}, keys across", style="bold"))
         for text in draw_map(one, terminal):
             say(text)
     sequences = len(outcome.tensors["weights"])
@@ -155,7 +175,8 @@ def array_text(array: NDArray[Any], width: int) -> str:
 
 def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
     """Yield the map of each of the first sequences, with its name."""
-    for i, weights in enumerate(outcome.tensors["weights"][:MOST_MAPS]):
+    effective = outcome.tensors.get("effective", outcome.tensors["weights"])
+    for i, weights in enumerate(effective[:MOST_MAPS]):
         queries, keys = _axis("query", weights.shape[0]), _axis("key", weights.shape[1])
         hidden = ~np.broadcast_to(outcome.tensors["mask"][i], weights.shape)
         yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys, hidden=hidden)
@@ -178,8 +199,8 @@ def draw(outcome: Outcome, path: Path) -> None:
     from attnexp.plots.style import save, style
 
     names, cells = zip(*maps(outcome), strict=True)
-    model = f"model={outcome.score}, " if outcome.score else ""
-    subtitle = f"{model}normalizer={outcome.normalizer}, seed {outcome.seed}"
+    said = [f"{group}={name}" for group, name in outcome.chosen.items()]
+    subtitle = ", ".join([*said, f"seed {outcome.seed}"])
     with writable("--output", path), style():
         save(draw_grid([cells], [names], [""], outcome.title, subtitle), [path])
 
@@ -204,7 +225,7 @@ def write_page(outcome: Outcome, path: Path) -> None:
         raise RequestError(
             f"a page shows at most {MOST_NUMBERS:,} numbers, and there are {count:,}"
         )
-    computed = () if outcome.score is None else ("scores",)
+    computed = ("scores",) if "model" in outcome.chosen else ()
     inputs = {
         name: torch.tensor(outcome.tensors[name])
         for name in GIVEN
@@ -213,8 +234,8 @@ def write_page(outcome: Outcome, path: Path) -> None:
     graph = graph_of(outcome.stepwise.eval(), inputs)
     require_finite(outcome.stepwise, graph)
     given = {name: tensor.flatten().tolist() for name, tensor in inputs.items()}
-    choices = {"score": outcome.score, "normalizer": outcome.normalizer}
-    name = ", ".join(f"{group} {choice}" for group, choice in choices.items() if choice)
+    words = [f"{group} {choice}" for group, choice in outcome.chosen.items()]
+    name = ", ".join(words).replace("model ", "score ")
     model = TensorModel(name, StepsProgram(program_of(graph)), given)
     result, data = Result(name, "", None, None), DataSection(name, 0, computed=[model])
     content = Page(outcome.title, COLOURS, AROUND_ZERO, results=[result], data=[data])

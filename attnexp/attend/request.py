@@ -25,7 +25,10 @@ TENSORS = {
 }
 """The tensors in the order in which they are shown, and the text of the help page on each."""
 
-SETTING = re.compile(r"(model|normalizer)(\.[A-Za-z]\w*)*|seed")
+GROUPS = ("model", "normalizer", "estimator")
+"""The groups of choices that attention has."""
+
+SETTING = re.compile(rf"({'|'.join(GROUPS)})(\.[A-Za-z]\w*)*|seed")
 """The names of settings that attention has. A file may be somebody else's: no `_target_`."""
 
 
@@ -119,7 +122,7 @@ def _check_setting(name: str, value: str) -> None:
             with_choices(
                 f"'{name}' has no effect here",
                 nearest_text(name, TENSORS),
-                "choose model, model.NAME, normalizer, normalizer.NAME, seed or "
+                f"choose {', '.join(f'{group}, {group}.NAME' for group in GROUPS)}, seed or "
                 f"{choices_text(TENSORS)}",
             )
         )

@@ -1,63 +1,56 @@
-"""The steps of attention, to be shown: scores, mask, weights, context."""
+"""The steps of attention, to be shown: scores, weights, those of the estimator, context."""
 
-from typing import NamedTuple
-
-import torch
-from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnexp.core.masks import ValidLens, fitting_mask
+from attnexp.attention.pooling import require_fit
+from attnexp.estimators.base import Compared, Estimator
+from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import Score, batched_product
 
 
-class Steps(NamedTuple):
-    """Holds the results of each step of attention, from scores to contexts.
-
-    The mask is true for a key to which the query may attend. Without values there is no context.
-    """
-
-    scores: Float[Tensor, "batch queries keys"]
-    mask: Bool[Tensor, "batch queries keys"]
-    weights: Float[Tensor, "batch queries keys"]
-    context: Float[Tensor, "batch queries value_dim"] | None
-
-
-@torch.no_grad()
-def take_steps(
-    scores: Float[Tensor, "batch queries keys"],
-    normalizer: Normalizer,
-    values: Float[Tensor, "batch keys value_dim"] | None = None,
-    valid_lens: ValidLens | None = None,
-) -> Steps:
-    """Return the steps from scores to contexts. They are those of `AttentionPooling`.
-
-    `valid_lens` hold one length per sequence or per query. Raises ValueError for lengths out of
-    range or of a shape that does not fit.
-    """
-    mask = None if valid_lens is None else fitting_mask(valid_lens, scores)
-    weights = normalizer(scores, mask)
-    shown = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
-    context = None if values is None else batched_product(weights, values)
-    return Steps(scores, shown, weights, context)
-
-
 class Stepwise(nn.Module):
-    """Computes the steps from tensors by name: queries and keys, or scores; mask, and values."""
+    """Computes the steps from tensors by name: queries and keys, or scores; mask, and values.
 
-    def __init__(self, score: Score | None, normalizer: Normalizer) -> None:
+    They are those of `AttentionPooling`. `effective` weights are left out if they are the weights.
+
+    Raises ValueError for a score or a normalizer that does not fit the estimator, and for scores
+    alone if it is not the local constant.
+    """
+
+    def __init__(self, score: Score | None, normalizer: Normalizer, estimator: Estimator) -> None:
         super().__init__()
+        if score is not None:
+            require_fit(estimator, score, normalizer)
+        elif type(estimator) is not LocalConstant:
+            name = type(estimator).__name__
+            raise ValueError(f"{name} needs queries and keys: give them in place of scores")
         self.score = score
         self.normalizer = normalizer
+        self.estimator = estimator
 
     def forward(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return scores, weights and, if there are values, the context."""
+        """Return scores, weights, the steps of the estimator and, with values, the context."""
+        mask, estimator = given["mask"], self.estimator
         if self.score is None:
             scores = given["scores"]
+            weights = effective = self.normalizer(scores, mask)
+            between = {}
         else:
-            scores = self.score(given["queries"], given["keys"], given["mask"])
-        weights = self.normalizer(scores, given["mask"])
-        found = {"scores": scores, "weights": weights}
+            queries = self.score.project_queries(given["queries"])
+            keys = estimator.prepare(self.score.project_keys(given["keys"]))
+            kept = estimator.remember(given["keys"], given["keys"])
+            compared = Compared(given["queries"], keys, kept, mask)
+            scores = self.score.compare(queries, keys)
+            if estimator.needs_products:
+                weights = scores.where(mask, 0.0)
+            else:
+                scores = self.score.adapt(scores, queries, mask)
+                weights = self.normalizer(scores, mask)
+            between, effective = estimator.between(weights, compared), estimator(weights, compared)
+        found = {"scores": scores, "weights": weights, **between}
+        if effective is not weights:
+            found["effective"] = effective
         if "values" in given:
-            found["context"] = batched_product(weights, given["values"])
+            found["context"] = batched_product(effective, given["values"])
         return found

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp.attend.request import TENSORS, read_request
+from attnexp.attend.request import GROUPS, TENSORS, read_request
 from attnexp.cli.arguments import Arguments
 from attnexp.cli.candidates import chosen, files
 from attnexp.config.groups import choices
@@ -82,9 +82,9 @@ def make_parser() -> Arguments:
     parser.add_argument(
         "words",
         nargs="*",
-        completes=chosen({"example": "attend", "model": "model", "normalizer": "normalizer"}),
+        completes=chosen({"example": "attend", **{group: group for group in GROUPS}}),
         metavar="NAME=VALUE",
-        help="example=NAME, or settings: model=NAME, model.width=2, normalizer=NAME, seed=1",
+        help="example=NAME, or settings: model=NAME, model.width=2, normalizer=NAME, seed=1, ...",
     )
     for name, line in TENSORS.items():
         option = f"--{name.replace('_', '-')}"

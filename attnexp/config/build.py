@@ -203,12 +203,9 @@ def make_normalizer(job: Job) -> Normalizer:
 
 
 def make_estimator(job: Job, query_dim: int, key_dim: int) -> Estimator:
-    """Build the estimator of a job alone, for one head whose inputs are the keys.
-
-    Raises as `make_score`.
-    """
-    given = {"heads": 1, "query_dim": query_dim, "key_dim": key_dim, "input_dim": key_dim}
-    return _make_alone(job, "estimator", **given)
+    """Build the estimator of a job alone, for one head of keys. Raises as `make_score`."""
+    sizes = {"query_dim": query_dim, "key_dim": key_dim, "input_dim": key_dim}
+    return _make_alone(job, "estimator", heads=1, **sizes)
 
 
 def _make_alone(job: Job, group: str, **given: int) -> Any:

@@ -74,6 +74,12 @@ class Estimator(nn.Module, ABC):
         """
         return None
 
+    def between(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> dict[str, Float[Tensor, "*batch rows columns"]]:
+        """Return tensors between weights and effective weights, by name; by default none."""
+        return {}
+
     @abstractmethod
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared

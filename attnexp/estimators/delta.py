@@ -46,6 +46,17 @@ class Delta(Estimator):
         shares = self.W_b(inputs).sigmoid()
         return shares.mT.unsqueeze(-1) if keys.dim() > inputs.dim() else shares
 
+    def between(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> dict[str, Float[Tensor, "*batch keys columns"]]:
+        """Return the shares b and the inverse T = (I + stril(diag(b) K K'))^-1 diag(b): L = P T.
+
+        P are the products. The rows of T V are the corrections that the keys write to the state.
+        """
+        assert compared.kept is not None
+        unit = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+        return {"shares": compared.kept, "inverse": self(unit.expand_as(weights), compared)}
+
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> Float[Tensor, "*batch queries keys"]:

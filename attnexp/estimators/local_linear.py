@@ -68,30 +68,45 @@ class LocalLinear(Estimator):
     ) -> Float[Tensor, "*heads keys key_dim"]:
         return keys
 
+    def between(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> dict[str, Float[Tensor, "*batch queries features"]]:
+        """Return the mean key m and the tilt b: l_i = w_i (1 + (k_i - m)' b)."""
+        assert compared.kept is not None
+        shares, _, tilt = self._fit(weights, compared)
+        return {"mean_key": shares @ compared.kept, "tilt": tilt}
+
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> Float[Tensor, "*batch queries keys"]:
-        queries, keys, noise = _centred(compared, weights.dtype)
         with torch.autocast(weights.device.type, enabled=False):
-            shares = divided(weights, weights.sum(dim=-1, keepdim=True))
-            mean = shares @ keys
-            if keys.shape[-1] == 1:
-                apart = keys.mT - mean
-                variance = (shares * apart) @ keys
-                return shares * (1 + apart * divided(queries - mean, variance, noise**2))
-            squares = keys.square().sum(dim=-1, keepdim=True)
-            trace = shares @ squares - mean.square().sum(dim=-1, keepdim=True)
-            ridge = self.ridge * trace
+            shares, along, tilt = self._fit(weights, compared)
+            return shares * (1 + along(tilt))
 
-            def along(b: Tensor) -> Tensor:
-                return b @ keys.mT - (b * mean).sum(dim=-1, keepdim=True)
+    def _fit(
+        self, weights: Tensor, compared: Compared
+    ) -> tuple[Tensor, Callable[[Tensor], Tensor], Tensor]:
+        """Return the shares w, the function b -> (k_i - m)' b, and b."""
+        queries, keys, noise = _centred(compared, weights.dtype)
+        shares = divided(weights, weights.sum(dim=-1, keepdim=True))
+        mean = shares @ keys
+        if keys.shape[-1] == 1:
+            apart = keys.mT - mean
+            variance = (shares * apart) @ keys
+            return shares, apart.mul, divided(queries - mean, variance, noise**2)
+        squares = keys.square().sum(dim=-1, keepdim=True)
+        trace = shares @ squares - mean.square().sum(dim=-1, keepdim=True)
+        ridge = self.ridge * trace
 
-            def spread(b: Tensor) -> Tensor:
-                moved = shares * along(b)
-                return moved @ keys - moved.sum(dim=-1, keepdim=True) * mean + ridge * b
+        def along(b: Tensor) -> Tensor:
+            return b @ keys.mT - (b * mean).sum(dim=-1, keepdim=True)
 
-            start = (queries - mean).where(trace > noise * keys.square().amax().sqrt(), 0.0)
-            return shares * (1 + along(conjugate_gradients(spread, start, self.steps)))
+        def spread(b: Tensor) -> Tensor:
+            moved = shares * along(b)
+            return moved @ keys - moved.sum(dim=-1, keepdim=True) * mean + ridge * b
+
+        start = (queries - mean).where(trace > noise * keys.square().amax().sqrt(), 0.0)
+        return shares, along, conjugate_gradients(spread, start, self.steps)
 
     def answer(
         self,

@@ -16,6 +16,9 @@ CASES = {
     "additive": ("model=additive", "seed=3", *TYPED),
     "masked sparsemax": ("model=dot", "normalizer=sparsemax", *TYPED, "--valid-lens", "2"),
     "scores alone": ("normalizer=softmax", "--scores", "1,2,3;3,2,1"),
+    "local linear": ("example=local_linear",),
+    "local linear, two features": ("model=dot", "estimator=local_linear", *TYPED),
+    "delta": ("example=delta",),
     "book": ("example=masked_softmax_per_query",),
 }
 
@@ -36,7 +39,8 @@ def test_the_steps_of_the_page_are_those_of_the_command(words, tmp_path, capsys)
     computed = content_of(tmp_path / "page.html")
     program = computed["programs"]["steps"]
     names = list(program["outputs"])
-    assert names == [name for name in ("scores", "weights", "context") if name in printed]
+    given = {"queries", "keys", "values", "mask", "valid_lens"}
+    assert set(names) == set(printed["shapes"]) - given
     (found,) = interpreted([{"program": program, "inputs": computed["given"], "outputs": names}])
     for name in names:
         wanted = torch.tensor(printed[name]).flatten()

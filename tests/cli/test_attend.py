@@ -83,6 +83,52 @@ def test_kernel_regression_by_hand(attended):
         assert context[0] == pytest.approx(kernel @ y / kernel.sum(), rel=1e-5)
 
 
+def test_the_line_of_each_query_by_least_squares(attended):
+    record = attended("example=local_linear")
+    x = np.linspace(0, 3, 7)
+    for query in range(4):
+        weights = np.exp(-((query - x) ** 2) / 2)
+        weights /= weights.sum()
+        np.testing.assert_allclose(record["weights"][0][query], weights, rtol=1e-5)
+        mean = weights @ x
+        tilt = (query - mean) / (weights @ (x - mean) ** 2)
+        assert record["mean_key"][0][query] == pytest.approx([mean], rel=1e-5)
+        assert record["tilt"][0][query] == pytest.approx([tilt], rel=1e-4)
+        design = np.sqrt(weights)[:, None] * np.stack([np.ones(7), x - query], axis=1)
+        smoother = np.linalg.pinv(design)[0] * np.sqrt(weights)
+        np.testing.assert_allclose(record["effective"][0][query], smoother, atol=1e-5)
+        (level, _), *_ = np.linalg.lstsq(design, np.sqrt(weights) * x**2)
+        assert record["context"][0][query] == pytest.approx([level], rel=1e-4)
+    assert np.min(record["effective"]) < 0
+    assert (record["normalizer"], record["estimator"]) == ("softmax", "local_linear")
+
+
+def test_the_delta_rule_by_its_recurrence(attended):
+    record = attended("example=delta")
+    (queries,), (keys,), (values,) = (np.array(record[n]) for n in ("queries", "keys", "values"))
+    shares = np.array(record["shares"][0])[:, 0]
+    state, corrections = np.zeros(2), []
+    for t in range(3):
+        corrections.append(shares[t] * (values[t, 0] - state @ keys[t]))
+        state += corrections[-1] * keys[t]
+        assert record["context"][0][t] == pytest.approx([state @ queries[t]], rel=1e-5)
+    (inverse,) = np.array(record["inverse"])
+    np.testing.assert_allclose(inverse @ values[:, 0], corrections, rtol=1e-5)
+    # query 2, (0, 1), and the keys (1, 0) and (0.6, 0.8)
+    by_hand = [-0.8 * shares[1] * 0.6 * shares[0], 0.8 * shares[1], 0]
+    assert record["effective"][0][1] == pytest.approx(by_hand, rel=1e-5)
+    assert record["weights"][0] == pytest.approx(np.array([[1, 0, 0], [0, 0.8, 0], [1, 0.6, 1]]))
+    assert (record["normalizer"], record["estimator"]) == (None, "delta")
+    assert record["parameters"] == {"W_b": [1, 2], "W_b.bias": [1]}
+
+
+def test_effective_weights_are_shown_and_drawn_with_their_signs(succeeds, tmp_path):
+    printed = succeeds("attend", "example=local_linear", "--output", "map.svg").stdout
+    assert "effective weights of sequence 1, queries downwards, keys across" in printed
+    assert "weight -0.6807" in printed
+    assert "estimator=local_linear" in (tmp_path / "map.svg").read_text()
+
+
 def test_an_example_is_shown_with_its_shapes_and_drawn(succeeds, tmp_path):
     answer = succeeds("attend", "example=additive", "--output", "map.svg")
     lines = answer.stdout.splitlines()
@@ -156,6 +202,12 @@ PAIR = ("--queries", "ones:2", "--keys", "ones:3")
         ((*PAIR, "model.widht=2"), "There is no setting 'widht' in 'model'"),
         ((*PAIR, "model=gaussian", "model.width=-1"), "width must be greater than 0, got -1"),
         ((*PAIR, "normalizer=soft"), "'soft' is not one of the choices for 'normalizer'"),
+        (("--scores", "1,2", "estimator=local_linear"), "LocalLinear needs queries and keys"),
+        ((*PAIR, "estimator=delta"), "Delta takes the products of a score, and Gaussian has none"),
+        (
+            (*PAIR, "model=dot", "estimator=delta"),
+            "estimator=delta needs as many queries as keys, of which each sees those up to its own",
+        ),
         ((*PAIR, "seed=-1"), "seed must be 0 or more, got -1"),
         ((*PAIR, "--valid-lens", "4"), "valid_lens must lie between 0 and the number of keys, 3"),
         ((*PAIR, "--output", "none.png/map.png"), "--output: none.png/map.png cannot be written"),

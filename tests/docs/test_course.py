@@ -81,6 +81,7 @@ def test_no_picture_is_left_over():
     assert drawn == {path.name for path in (DOCS / "images" / "course").glob("*")}
 
 
+LEARNED: dict[str, object] = {"model": "gaussian_learned", "estimator": "local_constant"}
 LINEAR = {"estimator": "local_linear", "data.num_train": 200}
 
 FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
@@ -95,6 +96,13 @@ FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
         ("points", {"data.num_train": 400}, "neighbours", 47, 3),
         ("linear", LINEAR, "test_mse", 0.014, 0.001),
         ("linear", {**LINEAR, "estimator": "local_constant"}, "test_mse", 0.019, 0.001),
+        ("estimators", LEARNED, "test_mse", 0.106, 0.001),
+        ("estimators", {**LEARNED, "estimator": "local_linear"}, "test_mse", 0.070, 0.001),
+        ("estimators", {**LEARNED, "model": "average"}, "test_mse", 0.907, 0.001),
+        ("estimators", {"model": "average", "estimator": "local_linear"}, "test_mse", 0.969, 0.001),
+        ("recall", {"estimator": "delta"}, "exact_match", 1, 0.005),
+        ("recall", {"estimator": "local_constant"}, "exact_match", 0.230, 0.15),
+        ("recall", {"estimator": "local_constant"}, "token_accuracy", 0.69, 0.1),
     ],
     "scoring": [
         ("normalizers", {"normalizer": "softmax"}, "support", 50, 0),
@@ -123,6 +131,14 @@ FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
         ("positions", {"positions": "sinusoidal"}, "exact_match", 1, 0.005),
         ("positions", {"positions": "none"}, "exact_match", 0.04, 0.03),
         ("dropout", {}, "exact_match", 1, 0.005),
+        ("window", {"arch.layers": 1, "arch.window": 2}, "exact_match", 0, 0.005),
+        ("window", {"arch.layers": 1, "arch.window": 2}, "token_accuracy", 0.06, 0.01),
+        ("window", {"arch.layers": 1, "arch.window": 3}, "exact_match", 1, 0.01),
+        ("window", {"arch.layers": 2, "arch.window": 2}, "exact_match", 1, 0.01),
+        ("kv_heads", {"arch.kv_heads": None}, "exact_match", 0.47, 0.3),
+        ("kv_heads", {"arch.kv_heads": 1}, "exact_match", 0.04, 0.1),
+        ("gate", {"attention": "plain"}, "exact_match", 0.47, 0.3),
+        ("gate", {"attention": "gated"}, "exact_match", 0.31, 0.3),
     ],
 }
 """Means that the pages state: folder, runs, metric, mean, and what another processor may change."""

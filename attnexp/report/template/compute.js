@@ -409,9 +409,9 @@ const Computing = (tools) => {
 
   // The axes of each tensor.
   const QUERY = ["query", "queries"], KEY = ["key", "keys"], FEATURE = ["feature", "features"];
-  const down = { queries: QUERY, keys: KEY, values: KEY, context: QUERY, scores: QUERY, mask: QUERY, weights: QUERY };
-  const across = { queries: FEATURE, keys: FEATURE, values: FEATURE, context: FEATURE, scores: KEY, mask: KEY, weights: KEY };
-  const counted = (count, [single, several]) => `${count} ${count === 1 ? single : several}`;
+  const down = { queries: QUERY, keys: KEY, values: KEY, context: QUERY, scores: QUERY, mask: QUERY, weights: QUERY, effective: QUERY };
+  const across = { queries: FEATURE, keys: FEATURE, values: FEATURE, context: FEATURE, scores: KEY, mask: KEY, weights: KEY, effective: KEY };
+  const counted = (count, names) => names ? `${count} ${count === 1 ? names[0] : names[1]}` : count;
 
   function tensors(one, id) {
     const program = new Interpreter.Program(one.programs.steps), body = make("div", { class: "matrices" });
@@ -470,11 +470,11 @@ const Computing = (tools) => {
 
     function redraw() {
       const focused = document.activeElement?.getAttribute("aria-label");
-      const weights = program.output("weights");
+      const shadeOf = (name, numbers) => ["weights", "effective"].includes(name) ? { shade: largest(numbers) || 1, below: signed(numbers) } : {};
       body.replaceChildren(...Array.from({ length: batch }, (_, sequence) => make("div", { class: "steps" },
         ...(batch > 1 ? [make("h4", {}, `sequence ${sequence + 1}`)] : []),
         ...Object.keys(one.given).map((name) => matrix(name, program.get(name), sequence, { name })),
-        ...outputs.map((name) => matrix(name, program.output(name), sequence, { shade: name === "weights" ? largest(weights.data) || 1 : null, below: signed(weights.data) })))));
+        ...outputs.map((name) => matrix(name, program.output(name), sequence, shadeOf(name, program.output(name).data))))));
       tools.fill(body);
       if (focused) [...body.querySelectorAll("input")].find((input) => input.getAttribute("aria-label") === focused)?.focus();
     }
