@@ -49,7 +49,7 @@ class RunningText(Dataset):
     `attnexp.runs.sources`.
 
     The validation and the test part are consecutive, each in one piece, at a place that is drawn by
-    the seed; what is before and behind them trains. `validation` and `test` are shares of the
+    the seed; the rest of the text trains. `validation` and `test` are shares of the
     characters, rounded to whole windows. Each pass draws `num_train` windows of `length`
     characters, at places from the generator of the order of training; they may overlap, and none
     reaches into another part.
