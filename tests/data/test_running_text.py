@@ -108,8 +108,8 @@ def test_the_baselines_by_a_loop(seed):
     unigram = bigram = characters = 0.0
     for window in windows:
         for i, symbol in enumerate(window):
-            single = sum(piece.count(symbol) for piece in pieces) + 1
-            single /= len(text) - len(held) + symbols
+            count = sum(piece.count(symbol) for piece in pieces) + 1
+            single = count / (len(text) - len(held) + symbols)
             unigram -= math.log2(single)
             if i == 0:
                 bigram -= math.log2(single)
