@@ -78,6 +78,11 @@ FAULTS = (
         "alignments.append(2 * asked)",
     ),
     (
+        "data/running_text.py",
+        "max(0, before - length + 1)",
+        "before",
+    ),
+    (
         "imported/directions.py",
         'sides[-1] == "higher" and "lower" in sides',
         'sides[-1] == "lower" and "higher" in sides',

@@ -91,7 +91,7 @@ __all__ = [
 
 INSTEAD = {
     "SyntheticRegressionData": "`attnexp data=sine_v1` has curves of numbers",
-    "TimeMachine": "`attnexp data=pairs` has text, and MTFraEng is here",
+    "TimeMachine": "`attnexp data=text` has text, and MTFraEng is here",
     "load_data_nmt": "MTFraEng(batch_size) has sentence pairs, as `attnexp data=pairs` does",
     "read_data_nmt": "MTFraEng(batch_size) has sentence pairs, as `attnexp data=pairs` does",
     "download": "attnexp downloads nothing, and `attnexp data=pairs data.path=FILE` reads yours",
@@ -114,7 +114,7 @@ INSTEAD = {
         ("FashionMNIST", "load_data_fashion_mnist"),
         "torchvision.datasets.FashionMNIST has the images, and a DataModule of yours their batches",
     ),
-    "load_data_time_machine": "`attnexp data=pairs` has text, and MTFraEng is here",
+    "load_data_time_machine": "`attnexp data=text` has text, and MTFraEng is here",
     "load_array": "torch.utils.data.DataLoader over a TensorDataset is it",
     "synthetic_data": "`attnexp data=sine_v1` has curves of numbers",
     "sgd": "torch.optim.SGD is it, as `attnexp optim=sgd`",

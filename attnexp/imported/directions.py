@@ -8,6 +8,9 @@ from attnexp.runs.summary import Direction
 OWN: Mapping[str, Direction | None] = {
     "gold_mass": "higher",
     "kl_unigram": None,
+    "bits_per_character": "lower",
+    "bits_per_character_2x": "lower",
+    "bits_per_character_4x": "lower",
     "alignment_accuracy_mean": None,
 }
 """The metrics of attnexp whose direction is not that of their words."""

@@ -102,6 +102,29 @@ def test_a_file_that_is_wrong_is_refused_before_anything_is_written(refused, tmp
     assert not (tmp_path / "outputs").exists()
 
 
+RUNNING = (
+    *("data=text", "data.path=my.txt", "data.length=8", "data.num_train=20", "figures=false"),
+    *("model=scaled_dot", "arch.dim=8", "arch.heads=2", "train.max_epochs=1"),
+)
+
+
+def test_a_running_text_is_known_by_its_content(succeeds, refused, tmp_path):
+    (tmp_path / "my.txt").write_text("the cat sat on the mat. " * 20)
+    succeeds(*RUNNING)
+    assert "has finished before" in succeeds(*RUNNING).stdout
+    (folder,) = (tmp_path / "outputs").glob("*-*")
+    summary = json.loads((folder / "summary.json").read_text())
+    bits = {f"bits_per_character{times}" for times in ("", "_2x", "_4x")}
+    assert bits | {"unigram_bits", "bigram_bits"} <= summary["metrics"].keys()
+    assert "bit-identical" in succeeds("verify", str(folder)).stdout
+    (tmp_path / "my.txt").write_text("the dog sat on the mat. " * 20)
+    assert "my.txt is not the file that was asked for" in refused("verify", str(folder))
+    succeeds(*RUNNING)
+    assert len(list((tmp_path / "outputs").glob("*-*"))) == 2
+    (tmp_path / "my.txt").unlink()
+    assert "there is no file my.txt" in refused(*RUNNING)
+
+
 TABLE = ("data=table", "data.x=[面积, c (m/s)]", "data.y=prix d'été", "figures=false")
 
 

@@ -60,13 +60,14 @@ SEQUENCES = [
 
 
 def small_test_set(name: str) -> Batch:
-    few = {"num_train": 2, "num_validation": 1, "num_test": 1}
-    return settings_of(name)["_target_"](torch.Generator().manual_seed(0), **few).test
+    test: Batch = maker(name, most=2)(torch.Generator().manual_seed(0)).test
+    return test
 
 
 TEXTS = [name for name in SEQUENCES if issubclass(settings_of(name)["_target_"], TextPairs)]
-MADE_UP = [name for name in SEQUENCES if name not in TEXTS]
-TESTED = {name: small_test_set(name) for name in MADE_UP}
+SINGLE = [name for name in SEQUENCES if name not in TEXTS]
+MADE_UP = [name for name in SINGLE if "path" not in settings_of(name)]
+TESTED = {name: small_test_set(name) for name in SINGLE}
 GIVEN = [name for name, test in TESTED.items() if test.asked is not None]
 """Data that give the decoder's input, so that targets are due at some queries alone."""
 ALIGNED = [name for name, test in TESTED.items() if test.alignment is not None]
@@ -176,7 +177,8 @@ def test_given_input_has_its_masks_and_no_end_is_due(given):
     for batch in splits(dataset).values():
         assert torch.equal(batch.keys, batch.values)
         assert batch.keys.shape[1] == spec.max_source
-        assert batch.queries.shape[1] == spec.max_target
+        longest = spec.test_max_target if batch is dataset.test else spec.max_target
+        assert batch.queries.shape[1] == longest
         assert torch.equal(batch.mask[:, 0], batch.keys != spec.pad)
         assert torch.equal(batch.target_mask, batch.targets != spec.pad)
         assert batch.targets[batch.target_mask].min() > spec.eos

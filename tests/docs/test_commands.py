@@ -56,6 +56,7 @@ def write_data(folder):
     (folder / "my.tsv").write_text(sentences.replace(",", "\t"))
     for name, side in zip(("a.de", "a.en"), ("die Katze", "the cat"), strict=True):
         (folder / name).write_text("".join(f"{side} {n}\n" for n in "abcdefgh"))
+    (folder / "my.txt").write_text("the cat sat on the mat. " * 100)
     words = "".join(f"{a}{b}n  {a.upper()} IH1 N\n" for a in "bdfgkl" for b in "aeiou")
     (folder / "my.dict").write_text(words)
 
@@ -70,6 +71,8 @@ def lessened(words):
         if "data=pairs" in text:
             words = [word.replace("my.csv", "pairs.csv") for word in words]
         words = [word for word in words if not word.startswith("data.num_train")]
+    if "data=text" in text:
+        words += ["data.length=8", "data.num_train=20"]
     if "data=g2p" in text:
         words += [
             "data.path=my.dict",
@@ -85,7 +88,7 @@ def lessened(words):
 
 def test_there_are_commands():
     assert len(LINES) >= 50
-    for name in ("table", "nile", "pairs", "g2p"):
+    for name in ("table", "nile", "pairs", "text", "g2p"):
         assert sum(f"data={name}" in line for line in commands("docs/data.md")) >= 2
 
 

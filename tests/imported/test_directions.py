@@ -3,7 +3,7 @@
 import pytest
 
 from attnexp.imported.directions import LEFT_OUT, direction_of, rank_of
-from attnexp.tasks import chains, pronunciation, regression, seq2seq, translation
+from attnexp.tasks import chains, characters, pronunciation, regression, seq2seq, translation
 from attnexp.tasks.base import Metric
 
 LOWER = """
@@ -40,7 +40,7 @@ def test_whole_words_say_which_values_are_better(names, way):
 
 def own_metrics():
     """Every metric that a task of attnexp declares."""
-    modules = (chains, pronunciation, regression, seq2seq, translation)
+    modules = (chains, characters, pronunciation, regression, seq2seq, translation)
     values = [value for module in modules for value in vars(module).values()]
     several = [each for value in values for each in (value if type(value) is tuple else [value])]
     return {each.name: each.better for each in several if isinstance(each, Metric)}
