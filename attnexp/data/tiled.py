@@ -25,11 +25,12 @@ from attnexp.data.sequences import (
 class Tiled(DrawnSequences):
     """x_1 ... x_L, a pattern of p random symbols again and again; the target at t is x_(t + 1).
 
-    x_(t + p) = x_t, with the period p drawn for each example. The answers follow from what was
-    read, by two steps that need two layers: bring each symbol together with the one before it, and
-    look up where the present symbol was the one before. This is the induction head of Olsson et al.
-    (2022), "In-context Learning and Induction Heads", arXiv 2209.11895. If p is fixed
-    (`min_period` = `max_period`), one layer is enough, which looks p - 1 places back.
+    x_(t + p) = x_t, with the period p drawn for each example. Two ways lead to the answer. An
+    induction head, Olsson et al. (2022), "In-context Learning and Induction Heads", arXiv
+    2209.11895, brings each symbol together with the one before it and looks up where the present
+    symbol was the one before. The other is to say the symbol that was not read for the longest
+    time, which needs no such lookup: a right answer does not show an induction head, its map does.
+    If p is fixed (`min_period` = `max_period`), a head that looks p - 1 places back is enough.
 
     The symbols of a pattern are all different, so that one symbol says which comes next. They are
     drawn from `vocab_size`, named 0, 1, .... The source is the first period, x_1 ... x_p, the
@@ -58,7 +59,7 @@ class Tiled(DrawnSequences):
     def __init__(
         self,
         generator: torch.Generator,
-        num_train: int = 20_000,
+        num_train: int = 6_400,
         num_validation: int = 500,
         num_test: int = 500,
         min_period: int = 4,
