@@ -26,7 +26,7 @@ Join = Callable[[Tensor, Tensor], Tensor]
 """Joins the input and the output of a sublayer."""
 
 Norm = Callable[[int], nn.Module]
-"""Makes what a sublayer's input of this many features passes first."""
+"""Makes the norm of vectors of this many features."""
 
 
 def added(x: Tensor, update: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ def replaced(x: Tensor, update: Tensor) -> Tensor:
 
 
 def norm_of(norm: bool | None) -> Norm:
-    """Return LayerNorm, or if `norm` is false what leaves vectors as they are."""
+    """Return LayerNorm, or the identity if `norm` is false."""
     return nn.Identity if norm is False else nn.LayerNorm
 
 

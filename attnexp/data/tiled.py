@@ -27,8 +27,8 @@ class Tiled(DrawnSequences):
 
     x_(t + p) = x_t, with the period p drawn for each example. Two ways lead to the answer. An
     induction head, Olsson et al. (2022), "In-context Learning and Induction Heads", arXiv
-    2209.11895, brings each symbol together with the one before it and looks up where the present
-    symbol was the one before. The other is to say the symbol that was not read for the longest
+    2209.11895, brings each symbol together with the one before it and looks up the place behind
+    the present symbol. The other is to say the symbol that was not read for the longest
     time, which needs no such lookup: a right answer does not show an induction head, its map does.
     If p is fixed (`min_period` = `max_period`), a head that looks p - 1 places back is enough.
 
@@ -36,7 +36,7 @@ class Tiled(DrawnSequences):
     drawn from `vocab_size`, named 0, 1, .... The source is the first period, x_1 ... x_p, the
     queries are x_(p + 1) ... x_(L - 1), and an answer is due at each of them: up to x_p nothing
     says when the pattern begins again. `decoder_only` reads source and queries as one causal
-    sequence and does not see where the source ends; the lengths of the source in a summary are
+    sequence and does not see the end of the source; the lengths of the source in a summary are
     periods. The gold alignment is the place of x_(t + 1 - p), the answer one period earlier, for
     the p - 1 answers that have it in the source. The others have several right places, of which the
     nearest is in the queries, and no gold.
