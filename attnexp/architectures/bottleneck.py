@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from attnexp.architectures.positions import PositionsFactory, require_order
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
+from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer, norm_of
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import AttentionFactory, MultiHead, between_vectors
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
@@ -38,7 +38,8 @@ class Bottleneck(Seq2Seq[BottleneckState]):
     causal stack over the source: the layers of `DecoderOnly`, pre-norm. The model of the
     compression task of Poli et al. (2024, arXiv 2403.17844), after the code (athms/mad-lab,
     mad/model/auto_encoder.py), in which GELU takes the place of relu, a hidden layer has dim units,
-    and a norm precedes each layer of the MLP.
+    and a norm precedes each layer of the MLP. With `norm` false there is no LayerNorm, as in
+    `Transformer`.
 
     The symbols of the queries are not read: an answer depends on the source and on its own place,
     so a target cannot be continued, and answers do not depend on those before. A symbol enters as
@@ -75,6 +76,7 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         attention: AttentionFactory = MultiHead,
         kv_heads: int | None = None,
         window: int | None = None,
+        norm: bool | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
@@ -88,16 +90,18 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         self.places = Sinusoidal(dim, heads, spec.max_target)
         self.dropout = Dropout(dropout)
         self.embed = nn.Embedding(len(spec.source_vocab), dim)
-        feed_forward = partial(FeedForward, dim, ff_dim, dropout)
+        normed = norm_of(norm)
+        feed_forward = partial(FeedForward, dim, ff_dim, dropout, norm=normed)
         self.layers = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(
-                SelfAttentionLayer(by_layer, feed_forward, dim, dropout) for _ in range(layers)
+                SelfAttentionLayer(by_layer, feed_forward, dim, dropout, norm=normed)
+                for _ in range(layers)
             ),
         )
         self.window = window
         require_order(self.layers[0].own, self.positions, window)
-        self.norm = nn.LayerNorm(dim)
+        self.norm = normed(dim)
         self.W_1 = nn.Linear(dim, ff_dim)
         self.W_2 = nn.Linear(ff_dim, ff_dim)
         self.W_3 = nn.Linear(ff_dim, len(spec.target_vocab))

@@ -15,6 +15,7 @@ from attnexp.architectures.transformer import (
     FeedForward,
     SelfAttentionLayer,
     added,
+    norm_of,
     replaced,
 )
 from attnexp.attention.base import Memory
@@ -44,7 +45,8 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     its end symbol, then the queries, which begin with `bos`: it separates the two. The logits are
     those of the queries, so the loss is on the target alone. A layer is self-attention, `MultiHead`
     around the chosen score, and a feed-forward layer; with `feed_forward` false there is attention
-    alone. Without `residual` there are no skip connections, as in `Transformer`.
+    alone. Without `residual` there are no skip connections, and with `norm` false no LayerNorm, as
+    in `Transformer`.
 
     The place of a query is the length of its own source plus its own number, so that padding
     between them takes no place and has no influence. Learned positions reach `max_source` +
@@ -86,6 +88,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         attention: AttentionFactory = MultiHead,
         kv_heads: int | None = None,
         window: int | None = None,
+        norm: bool | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
@@ -104,17 +107,19 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         self.register_buffer("target_rows", _rows(rows, spec.target_vocab), persistent=False)
         self.embed = nn.Embedding(len(symbols), dim)
         nn.init.normal_(self.embed.weight, std=dim**-0.5)
-        join = added if residual else replaced
-        second = partial(FeedForward, dim, ff_dim, dropout, join) if feed_forward else nn.Identity
+        join, normed = added if residual else replaced, norm_of(norm)
+        whole = partial(FeedForward, dim, ff_dim, dropout, join, normed)
+        second = whole if feed_forward else nn.Identity
         self.layers = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(
-                SelfAttentionLayer(by_layer, second, dim, dropout, join) for _ in range(layers)
+                SelfAttentionLayer(by_layer, second, dim, dropout, join, normed)
+                for _ in range(layers)
             ),
         )
         self.window = window
         require_order(self.layers[0].own, self.positions, window)
-        self.norm = nn.LayerNorm(dim)
+        self.norm = normed(dim)
 
     source_rows: Tensor
     target_rows: Tensor

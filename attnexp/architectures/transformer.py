@@ -25,6 +25,9 @@ from attnexp.scores.base import ScoreFactory, require_positive
 Join = Callable[[Tensor, Tensor], Tensor]
 """Joins the input and the output of a sublayer."""
 
+Norm = Callable[[int], nn.Module]
+"""Makes the norm of vectors of this many features."""
+
 
 def added(x: Tensor, update: Tensor) -> Tensor:
     """Return x + update, a skip connection."""
@@ -34,6 +37,11 @@ def added(x: Tensor, update: Tensor) -> Tensor:
 def replaced(x: Tensor, update: Tensor) -> Tensor:
     """Return the update alone, without a skip connection."""
     return update
+
+
+def norm_of(norm: bool | None) -> Norm:
+    """Return LayerNorm, or the identity if `norm` is false."""
+    return nn.Identity if norm is False else nn.LayerNorm
 
 
 class TransformerState(NamedTuple):
@@ -62,7 +70,8 @@ class Transformer(Seq2Seq[TransformerState]):
     weights that are returned are those before dropout.
 
     Without `residual` a sublayer returns f(LayerNorm(x)) alone, as in the stacks of Dong et al.
-    (2021), in which the vectors of all symbols become the same.
+    (2021), in which the vectors of all symbols become the same. With `norm` false there is no
+    LayerNorm: x takes its place everywhere.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
     with sinusoidal positions, an odd dim / heads with rotary ones, dropouts outside [0, 1), and
@@ -86,6 +95,7 @@ class Transformer(Seq2Seq[TransformerState]):
         attention: AttentionFactory = MultiHead,
         kv_heads: int | None = None,
         window: int | None = None,
+        norm: bool | None = None,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
@@ -101,9 +111,9 @@ class Transformer(Seq2Seq[TransformerState]):
         self.target_positions = positions(dim=dim, heads=heads, longest=spec.max_target)
         self.source_positions.require_reach(spec.test_max_source)
         self.target_positions.require_reach(spec.test_max_target)
-        join = added if residual else replaced
-        feed_forward = partial(FeedForward, dim, ff_dim, dropout, join)
-        layer = (by_layer, feed_forward, dim, dropout, join)
+        join, normed = added if residual else replaced, norm_of(norm)
+        feed_forward = partial(FeedForward, dim, ff_dim, dropout, join, normed)
+        layer = (by_layer, feed_forward, dim, dropout, join, normed)
         self.encoder = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(SelfAttentionLayer(*layer) for _ in range(layers)),
@@ -113,8 +123,8 @@ class Transformer(Seq2Seq[TransformerState]):
         )
         self.window = window
         require_order(self.encoder[0].own, self.source_positions, window)
-        self.encoder_norm = nn.LayerNorm(dim)
-        self.decoder_norm = nn.LayerNorm(dim)
+        self.encoder_norm = normed(dim)
+        self.decoder_norm = normed(dim)
         self.W_o = nn.Linear(dim, len(spec.target_vocab))
 
     @property
@@ -198,7 +208,7 @@ class SelfAttentionLayer(nn.Module):
     """x + attention(norm(x)), then the feed-forward layer: a layer of an encoder or a causal stack.
 
     `attention` and `feed_forward` build its two parts. `join` takes x and the output of a part, and
-    returns their sum, or without skip connections the latter alone.
+    returns their sum, or without skip connections the latter alone. `norm` makes the norms.
     """
 
     def __init__(
@@ -208,11 +218,12 @@ class SelfAttentionLayer(nn.Module):
         dim: int,
         dropout: float,
         join: Join = added,
+        norm: Norm = nn.LayerNorm,
     ) -> None:
         super().__init__()
         self.join = join
         self.own = attention()
-        self.own_norm = nn.LayerNorm(dim)
+        self.own_norm = norm(dim)
         self.feed_forward = feed_forward()
         self.dropout = Dropout(dropout)
 
@@ -242,7 +253,8 @@ class SelfAttentionLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Adds causal self-attention, attention to the source and feed-forward, each to its input.
 
-    `attention` and `feed_forward` build its parts. For `join` see `SelfAttentionLayer`.
+    `attention` and `feed_forward` build its parts. For `join` and `norm` see
+    `SelfAttentionLayer`.
     """
 
     def __init__(
@@ -252,13 +264,14 @@ class DecoderLayer(nn.Module):
         dim: int,
         dropout: float,
         join: Join = added,
+        norm: Norm = nn.LayerNorm,
     ) -> None:
         super().__init__()
         self.join = join
         self.own = attention()
-        self.own_norm = nn.LayerNorm(dim)
+        self.own_norm = norm(dim)
         self.cross = attention()
-        self.cross_norm = nn.LayerNorm(dim)
+        self.cross_norm = norm(dim)
         self.feed_forward = feed_forward()
         self.dropout = Dropout(dropout)
 
@@ -294,13 +307,20 @@ class DecoderLayer(nn.Module):
 class FeedForward(nn.Module):
     """x + W_2 relu(W_1 norm(x) + b_1) + b_2, with `ff_dim` units in between.
 
-    For `join`, by default the sum, see `SelfAttentionLayer`.
+    For `join`, by default the sum, and `norm` see `SelfAttentionLayer`.
     """
 
-    def __init__(self, dim: int, ff_dim: int, dropout: float, join: Join = added) -> None:
+    def __init__(
+        self,
+        dim: int,
+        ff_dim: int,
+        dropout: float,
+        join: Join = added,
+        norm: Norm = nn.LayerNorm,
+    ) -> None:
         super().__init__()
         self.join = join
-        self.norm = nn.LayerNorm(dim)
+        self.norm = norm(dim)
         self.W_1 = nn.Linear(dim, ff_dim)
         self.W_2 = nn.Linear(ff_dim, dim)
         self.dropout = Dropout(dropout)

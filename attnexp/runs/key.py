@@ -27,7 +27,14 @@ NEUTRAL = frozenset(
 """Settings, by dotted path, that do not change the numbers of a run."""
 
 
-ADDED = ("data_seed", "data.test_lengths", "data.separator", "arch.kv_heads", "arch.window")
+ADDED = (
+    "data_seed",
+    "data.test_lengths",
+    "data.separator",
+    "arch.kv_heads",
+    "arch.window",
+    "arch.norm",
+)
 """Settings, by dotted path, that came later, and that change nothing if they are null."""
 
 

@@ -57,6 +57,7 @@ SIZES = {
     "nback": "{num_answers} of {min_length} to {max_length} symbols",
     "local_count": "{num_answers} of {min_length} to {max_length} symbols",
     "selective_copying": "{num_symbols} symbols at random places among blanks, {length} in all",
+    "tiled": "{min_period} to {max_period} symbols long, {length} in all",
     "max": "{min_items} to {max_items} items",
     "first": "of {min_length} bits",
 }

@@ -75,7 +75,7 @@ def test_every_setting_that_is_not_neutral_changes_the_key(words):
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("data_seed", 0), ("data.test_lengths", [5]), ("data.separator", "tab")],
+    [("data_seed", 0), ("data.test_lengths", [5]), ("data.separator", "tab"), ("arch.norm", False)],
 )
 def test_a_setting_that_came_later_is_not_in_the_key_while_it_is_null(path, value):
     group, _, name = path.rpartition(".")
