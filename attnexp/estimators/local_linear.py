@@ -10,14 +10,18 @@ from torch import Tensor
 from attnexp.estimators.base import Compared, Estimator
 from attnexp.scores.base import require_positive
 
+ROUNDING = 16
+"""The rounding of a difference of keys, in units of the last place of the largest one."""
+
 
 class LocalLinear(Estimator):
     """l_i = w_i (1 + (k_i - m)' b), with b = S^-1 (q - m): the local linear fit, read at q.
 
     The answer a of the least squares fit v = a + B (k - q) with weights w, which are first divided
     by their sum. m = sum_i w_i k_i is the mean key, and S = sum_i w_i (k_i - m)(k_i - m)' + r I,
-    with r `ridge` times the trace of the sum, or 0 if keys have one feature. Effective weights sum
-    to 1 and may be negative.
+    with r `ridge` times sum_i w_i |k_i - q|^2, or 0 if keys have one feature. Effective weights sum
+    to 1 and may be negative. For a query far outside its keys r outweighs their spread, and the
+    answer is the local constant.
 
     Stone (1977), Fan (1993), Hastie and Loader (1993): where keys lie on one side of the query, as
     at an end of the data, the mean of the values is biased, and the line is not. With r = 0 linear
@@ -80,23 +84,27 @@ class LocalLinear(Estimator):
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> Float[Tensor, "*batch queries keys"]:
         with torch.autocast(weights.device.type, enabled=False):
-            shares, along, tilt = self._fit(weights, compared)
-            return shares * (1 + along(tilt))
+            shares, tilted, _ = self._fit(weights, compared)
+            return shares * (1 + tilted)
 
-    def _fit(
-        self, weights: Tensor, compared: Compared
-    ) -> tuple[Tensor, Callable[[Tensor], Tensor], Tensor]:
-        """Return the shares w, the function b -> (k_i - m)' b, and b."""
-        queries, keys, noise = _centred(compared, weights.dtype)
+    def _fit(self, weights: Tensor, compared: Compared) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the shares w, the (k_i - m)' b of each query, and b."""
+        queries, keys, largest = _centred(compared, weights.dtype)
         shares = divided(weights, weights.sum(dim=-1, keepdim=True))
-        mean = shares @ keys
         if keys.shape[-1] == 1:
+            mean = shares @ keys
             apart = keys.mT - mean
-            variance = (shares * apart) @ keys
-            return shares, apart.mul, divided(queries - mean, variance, noise**2)
+            least = (ROUNDING * torch.finfo(keys.dtype).eps * largest) ** 2
+            slope = divided(queries - mean, (shares * apart) @ keys, least)
+            return shares, apart * slope, slope
+        # in units of the largest key, squares neither overflow nor vanish
+        queries, keys = queries / largest, keys / largest
+        mean = shares @ keys
+        away = queries - mean
         squares = keys.square().sum(dim=-1, keepdim=True)
-        trace = shares @ squares - mean.square().sum(dim=-1, keepdim=True)
-        ridge = self.ridge * trace
+        trace = (shares @ squares - mean.square().sum(dim=-1, keepdim=True)).clamp(min=0.0)
+        distance = trace + away.square().sum(dim=-1, keepdim=True)
+        ridge = self.ridge * distance
 
         def along(b: Tensor) -> Tensor:
             return b @ keys.mT - (b * mean).sum(dim=-1, keepdim=True)
@@ -105,8 +113,9 @@ class LocalLinear(Estimator):
             moved = shares * along(b)
             return moved @ keys - moved.sum(dim=-1, keepdim=True) * mean + ridge * b
 
-        start = (queries - mean).where(trace > noise * keys.square().amax().sqrt(), 0.0)
-        return shares, along, conjugate_gradients(spread, start, self.steps)
+        start = away.where(distance > ROUNDING * torch.finfo(keys.dtype).eps, 0.0)
+        tilt = conjugate_gradients(spread, start, self.steps)
+        return shares, along(tilt), tilt / largest
 
     def answer(
         self,
@@ -114,7 +123,7 @@ class LocalLinear(Estimator):
         values: Float[Tensor, "*heads keys value_dim"],
         compared: Compared,
     ) -> Float[Tensor, "*heads queries value_dim"]:
-        queries, keys, noise = _centred(compared, weights.dtype)
+        queries, keys, largest = _centred(compared, weights.dtype)
         if keys.shape[-1] > 1:
             return super().answer(weights, values, compared)
         with torch.autocast(weights.device.type, enabled=False):
@@ -123,12 +132,13 @@ class LocalLinear(Estimator):
             means = divided(means, sums)
             mean, average = means[..., :1], means[..., 1:]
             moments = divided((weights * (keys.mT - mean)) @ numbers[..., 1:], sums)
-            slope = divided(queries - mean, moments[..., :1], noise**2)
+            least = (ROUNDING * torch.finfo(keys.dtype).eps * largest) ** 2
+            slope = divided(queries - mean, moments[..., :1], least)
             return (average + slope * moments[..., 1:]).to(values.dtype)
 
 
 def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Return queries and keys from the mean of all keys, and the rounding of such a difference.
+    """Return queries and keys from the mean of all keys, and the largest such difference, or 1.
 
     Far from 0, differences of keys would lose their digits.
     """
@@ -136,7 +146,8 @@ def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Ten
     queries, keys = compared.queries.to(kind), compared.kept.to(kind)
     centre = keys.mean(dim=-2, keepdim=True)
     queries, keys = queries - centre, keys - centre
-    return queries, keys, 16 * torch.finfo(kind).eps * keys.detach().abs().amax()
+    largest = keys.detach().abs().amax()
+    return queries, keys, largest.where(largest > 0, 1.0)
 
 
 def divided(above: Tensor, below: Tensor, least: Tensor | float = 0.0) -> Tensor:
@@ -151,14 +162,17 @@ def conjugate_gradients(
     """Return b with S b = right, after this many steps from 0, for each row of `right`.
 
     `product` returns S b, with S symmetric and not negative, of each row its own. Hestenes and
-    Stiefel (1952).
+    Stiefel (1952). A row is done when what is left of it is rounding: further steps would divide
+    rounding by rounding, whose gradients are not finite.
     """
     b, rest, direction = torch.zeros_like(right), right, right
     length = rest.square().sum(dim=-1, keepdim=True)
+    least = length.detach() * torch.finfo(right.dtype).eps ** 2
     for _ in range(steps):
         moved = product(direction)
         pace = divided(length, (direction * moved).sum(dim=-1, keepdim=True))
+        pace = pace.where(length > least, 0.0)
         b, rest = b + pace * direction, rest - pace * moved
         left = rest.square().sum(dim=-1, keepdim=True)
-        direction, length = rest + divided(left, length) * direction, left
+        direction, length = rest + divided(left, length, least) * direction, left
     return b

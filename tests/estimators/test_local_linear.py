@@ -9,6 +9,7 @@ import torch
 from attnexp.attention import streaming
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
+from attnexp.estimators.base import Compared
 from attnexp.estimators.local_linear import LocalLinear
 from attnexp.scores.boxcar import Boxcar
 from attnexp.scores.gaussian import Gaussian
@@ -88,6 +89,35 @@ def test_steps_and_ridge_end_between_constant_and_linear():
     torch.testing.assert_close(heavy, constant)
     fewer, _ = pooling(6, steps=4)(queries, keys, values)
     assert (fewer - linear).abs().max() < (constant - linear).abs().max()
+
+
+def test_the_ridge_is_a_share_of_the_mean_squared_distance_from_the_query():
+    queries, keys, values = draw(1, 5, 4), draw(1, 60, 4, seed=1), draw(1, 60, 1, seed=2)
+    context, _ = pooling(4, ridge=0.3)(queries, keys, values)
+    _, weights = AttentionPooling(Gaussian(4, 4, width=1.5), 1)(queries, keys, values)
+    for i in range(5):
+        w, q, k, v = weights[0, 0, i].numpy(), queries[0, i].numpy(), keys[0].numpy(), values[0]
+        mean, distance = w @ k, w @ ((k - q) ** 2).sum(axis=1)
+        spread = (k - mean).T @ (w[:, None] * (k - mean)) + 0.3 * distance * np.eye(4)
+        smooth = w * (1 + (k - mean) @ np.linalg.solve(spread, q - mean))
+        assert context[0, i].item() == pytest.approx(float(smooth @ v.numpy()[:, 0]), rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("sharpness", [1.0, 20.0, 80.0])
+def test_answers_and_gradients_are_finite_in_single_precision(size, sharpness):
+    """Causal rows have one key, two keys and keys of hardly any weight."""
+    for seed in range(20):
+        queries, keys = (size * draw(1, 8, 4, seed=2 * seed + i).float() for i in (0, 1))
+        scores = sharpness * draw(1, 8, 8, seed=100 + seed).float()
+        mask = torch.ones(8, 8).tril().bool()
+        given = [each.requires_grad_() for each in (queries, keys, scores)]
+        weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+        fit = LocalLinear(heads=1, query_dim=4, key_dim=4, input_dim=4)
+        effective = fit(weights, Compared(queries, keys, keys, mask))
+        effective.sin().sum().backward()
+        assert effective.abs().max() < 10
+        assert all(each.grad.isfinite().all() for each in given)
 
 
 @pytest.mark.parametrize("dim", [1, 3])
