@@ -11,8 +11,6 @@ from attnexp.data.sequences import (
     PAD,
     Drawn,
     Families,
-    arrangements,
-    arranging,
     every_length,
     given_batch,
     length_ranges,
@@ -25,35 +23,38 @@ from attnexp.data.sequences import (
 class Tiled(DrawnSequences):
     """x_1 ... x_L, a pattern of p random symbols again and again; the target at t is x_(t + 1).
 
-    x_(t + p) = x_t, with the period p drawn for each example. Two ways lead to the answer. An
-    induction head, Olsson et al. (2022), "In-context Learning and Induction Heads", arXiv
-    2209.11895, brings each symbol together with the one before it and looks up the place behind
-    the present symbol. The other is to say the symbol that was not read for the longest
-    time, which needs no such lookup: a right answer does not show an induction head, its map does.
-    If p is fixed (`min_period` = `max_period`), a head that looks p - 1 places back is enough.
+    x_(t + p) = x_t, with the period p drawn for each example. An induction head, Olsson et al.
+    (2022), "In-context Learning and Induction Heads", arXiv 2209.11895, leads to the answer: a
+    layer brings each symbol together with the one before it, and the next looks up the place behind
+    the earlier x_t. If p is fixed (`min_period` = `max_period`), a head that looks p - 1 places
+    back is enough.
 
-    The symbols of a pattern are all different, so that one symbol says which comes next. They are
-    drawn from `vocab_size`, named 0, 1, .... The source is the first period, x_1 ... x_p, the
-    queries are x_(p + 1) ... x_(L - 1), and an answer is due at each of them: up to x_p nothing
-    says when the pattern begins again. `decoder_only` reads source and queries as one causal
-    sequence and does not see the end of the source; the lengths of the source in a summary are
-    periods. The gold alignment is the place of x_(t + 1 - p), the answer one period earlier, for
-    the p - 1 answers that have it in the source. The others have several right places, of which the
-    nearest is in the queries, and no gold.
+    The first symbol of a pattern is drawn from `vocab_size`, named 0, 1, ..., and the others, with
+    repetition, from all symbols but the first. An answer is due at each x_t from the second period
+    on that its pattern has once, so that one symbol says which comes next. Without repetition the
+    symbol that was not read for the longest time would be the answer, which needs no look-up.
+
+    The source is the first period, x_1 ... x_p, and the queries are x_(p + 1) ... x_(L - 1).
+    `decoder_only` reads both as one causal sequence and does not see the end of the source; the
+    lengths of the source in a summary are periods. The gold alignment is the place of
+    x_(t + 1 - p), the answer one period earlier, if it is in the source, as it is for all answers
+    of the second period but the last. Later answers have several right places, of which the nearest
+    is in the queries, and no gold.
 
     Periods are `min_period` to `max_period`, in equal shares, and all patterns of a set are
     different. L = `length`, which the test set may have different: `test_lengths`. At equal lengths
     the three sets are disjoint; at others they may share a pattern.
 
-    Example of length 9 with p = 4:
-        source     4 1 0 7
-        queries    4 1 0 7
-        target     1 0 7 4
-        alignment  1 2 3 -1
+    Example of length 9 with p = 4, in which 1 is not asked:
+        source     4 1 0 1
+        queries    4 1 0 1
+        asked      0 2
+        target     1 1
+        alignment  1 3
 
-    Raises ValueError for a set without examples, an empty range of periods, fewer symbols than the
-    longest period, a length below `max_period` + 2, empty `test_lengths`, and more examples than
-    there are different patterns.
+    Raises ValueError for a set without examples, an empty range of periods, fewer than two symbols,
+    a length below `max_period` + 2, empty `test_lengths`, and more examples than there are
+    different patterns.
     """
 
     def __init__(
@@ -65,15 +66,12 @@ class Tiled(DrawnSequences):
         min_period: int = 4,
         max_period: int = 12,
         length: int = 32,
-        vocab_size: int = 16,
+        vocab_size: int = 8,
         test_lengths: Sequence[int] | None = None,
     ) -> None:
         self._periods, _ = ranges("period", min_period, max_period)
-        if vocab_size < max_period:
-            raise ValueError(
-                f"vocab_size must be at least max_period ({max_period}), because the symbols of a "
-                f"pattern are all different, got {vocab_size}"
-            )
+        if vocab_size < 2:
+            raise ValueError(f"vocab_size must be at least 2, got {vocab_size}")
         trained, tested = length_ranges(length, length, test_lengths=test_lengths)
         shortest = min(every_length(trained, tested))
         if shortest < max_period + 2:
@@ -90,7 +88,7 @@ class Tiled(DrawnSequences):
     def families(self, numbers: Sequence[int]) -> Families:
         return Families(
             {
-                (length, period): arranging(self._vocab_size, period)
+                (length, period): [self._vocab_size] + [self._vocab_size - 1] * (period - 1)
                 for length in numbers
                 for period in self._periods
             },
@@ -98,33 +96,36 @@ class Tiled(DrawnSequences):
         )
 
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
-        sources, queries, targets, alignments = [], [], [], []
+        sources, queries, targets, places, alignments = [], [], [], [], []
         for (length, period), digits in drawn.items():
-            sequence = (FIRST + arrangements(digits))[:, torch.arange(length) % period]
-            sources.append(sequence[:, :period])
+            first, others = digits[:, :1], digits[:, 1:]
+            pattern = FIRST + torch.cat([first, others + (others >= first)], dim=1)
+            sequence = pattern[:, torch.arange(length) % period]
+            once = (pattern.unsqueeze(2) == pattern.unsqueeze(1)).sum(dim=2) == 1
+            due = once[:, torch.arange(period, length - 1) % period]
+            # places that are asked come first, in their order
+            asked = (~due).to(torch.int8).argsort(dim=1, stable=True)
+            is_asked = due.gather(1, asked)
+            sources.append(pattern)
             queries.append(sequence[:, period:-1])
-            targets.append(sequence[:, period + 1 :])
-            back = torch.arange(1, length - period)
-            alignments.append(back.where(back < period, -1).expand(len(digits), -1))
+            targets.append(sequence[:, period + 1 :].gather(1, asked).where(is_asked, PAD))
+            places.append(asked.where(is_asked, 0))
+            alignments.append((asked + 1).where(is_asked & (asked + 1 < period), -1))
         most = max(row.shape[1] for row in targets)
-        target = stack(targets, most)
         return given_batch(
             queries=stack(queries, most),
             source=stack(sources, self._periods[-1]),
-            target=target,
-            asked=torch.arange(most).where(target != PAD, 0),
+            target=stack(targets, most),
+            asked=stack(places, most, fill=0),
             alignment=stack(alignments, most, fill=-1),
         )
 
 
 def _guessed(batch: Batch) -> dict[str, float]:
-    """Return the expected accuracy of answers that are symbols of the example at random.
-
-    One answer is right with probability 1/p, all n answers of an example with p^-n.
-    """
-    periods = batch.mask.sum(dim=-1).double()
-    answers = batch.target_mask.sum(dim=-1, keepdim=True)
+    """Return the expected accuracy of answers that are drawn from the places of the pattern."""
+    alike = batch.targets.unsqueeze(2) == batch.keys.unsqueeze(1)
+    right = alike.sum(dim=2).double() / batch.mask.sum(dim=-1)
     return {
-        "exact_match": float((periods**-answers).mean()),
-        "token_accuracy": float((answers / periods).sum() / answers.sum()),
+        "exact_match": float(right.where(batch.target_mask, 1.0).prod(dim=1).mean()),
+        "token_accuracy": float(right[batch.target_mask].mean()),
     }

@@ -1,5 +1,6 @@
 """Repeated patterns, read symbol by symbol: what was read says the answer, and where it was."""
 
+import math
 import re
 from collections import Counter
 from typing import Any
@@ -27,32 +28,53 @@ def build(**settings: Any) -> Tiled:
 
 
 def examples(data, batch):
-    """Source, queries, targets and gold places as lists, without padding."""
+    """Source, queries, and place, answer and gold of what is asked, as lists without padding."""
     for i in range(len(batch)):
         count = int(batch.target_mask[i].sum())
-        assert batch.asked[i, :count].tolist() == list(range(count))
         yield (
             list(symbols(batch.keys[i][batch.mask[i, 0]], data.spec.source_vocab)),
             list(symbols(batch.queries[i][batch.queries[i] != 0], data.spec.target_vocab)),
-            list(symbols(batch.targets[i][batch.target_mask[i]], data.spec.target_vocab)),
-            batch.alignment[i, :count].tolist(),
+            list(
+                zip(
+                    batch.asked[i, :count].tolist(),
+                    symbols(batch.targets[i][batch.target_mask[i]], data.spec.target_vocab),
+                    batch.alignment[i, :count].tolist(),
+                    strict=True,
+                )
+            ),
         )
         assert (batch.alignment[i, count:] == -1).all()
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_each_answer_followed_the_same_symbol_before(name):
+def test_what_is_asked_followed_the_same_symbol_before_and_that_symbol_comes_once(name):
     data = build()
-    for source, queries, target, gold in examples(data, getattr(data, name)):
-        read = list(source)
-        for query, answer, place in zip(queries, target, gold, strict=True):
-            previous = max(i for i, symbol in enumerate(read) if symbol == query)
-            read.append(query)
-            assert answer == read[previous + 1]
-            assert place == (previous + 1 if previous + 1 < len(source) else -1)
-        assert len(read) + 1 == 14
-        assert len(set(source)) == len(source)
-        assert [*source, *queries, target[-1]] == (source * 5)[:14]
+    for source, queries, due in examples(data, getattr(data, name)):
+        read = [*source, *queries]
+        whole = (source * 5)[:14]
+        assert read == whole[:-1]
+        expected = []
+        for t in range(len(source), 13):
+            if source.count(whole[t]) == 1:
+                before = whole.index(whole[t], t - len(source))
+                place = before + 1
+                gold = place if place < len(source) else -1
+                assert whole[place] == whole[t + 1]
+                expected.append((t - len(source), whole[t + 1], gold))
+        assert due == expected
+        assert source[0] not in source[1:]
+
+
+def test_the_symbol_that_was_not_read_for_the_longest_time_is_often_wrong():
+    """In patterns without repetition it would be right everywhere."""
+    data, right, wrong = build(min_period=8, max_period=12, length=30), 0, 0
+    for source, queries, due in examples(data, data.train):
+        read = [*source, *queries]
+        for place, answer, _ in due:
+            seen = read[: len(source) + place + 1]
+            oldest = min({*seen}, key=lambda symbol: len(seen) - seen[::-1].index(symbol))
+            right, wrong = right + (oldest == answer), wrong + (oldest != answer)
+    assert wrong > right
 
 
 def test_periods_come_in_equal_shares():
@@ -81,20 +103,25 @@ def test_the_test_set_may_have_other_lengths():
 
 
 def test_no_pattern_comes_twice():
-    data = build(num_train=20, num_validation=2, num_test=2, **FOUR_SYMBOLS)
+    data = build(num_train=30, num_validation=3, num_test=3, **FOUR_SYMBOLS)
     rows = {tuple(source) for name in SETS for source, *_ in examples(data, getattr(data, name))}
-    assert len(rows) == 24
+    assert len(rows) == 36
 
 
 FOUR_SYMBOLS = {"vocab_size": 4, "min_period": 3, "max_period": 3}
+"""A first symbol of 4, and two of the 3 others: 36 patterns."""
 
 
-def test_chance_is_a_guess_of_the_symbols_of_the_example():
+def test_chance_is_a_guess_of_the_places_of_the_pattern():
     data = build(length=9, test_lengths=[8], num_test=40)
-    # periods 3, 4, 5, 6 have 4, 3, 2, 1 answers at length 8
-    exact = (3**-4 + 4**-3 + 5**-2 + 6**-1) / 4
-    token = (4 / 3 + 3 / 4 + 2 / 5 + 1 / 6) / 10
-    assert data.chance == pytest.approx({"exact_match": exact, "token_accuracy": token})
+    tokens, exact = [], []
+    for source, _, due in examples(data, data.test):
+        right = [source.count(answer) / len(source) for _, answer, _ in due]
+        tokens += right
+        exact.append(math.prod(right))
+    assert data.chance == pytest.approx(
+        {"exact_match": sum(exact) / 40, "token_accuracy": sum(tokens) / len(tokens)}
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,9 +133,8 @@ def test_chance_is_a_guess_of_the_symbols_of_the_example():
             "min_period must be at most max_period, got min_period 7 and max_period 6",
         ),
         (
-            {"vocab_size": 5},
-            "vocab_size must be at least max_period (6), because the symbols of a pattern are all "
-            "different, got 5",
+            {"vocab_size": 1},
+            "vocab_size must be at least 2, got 1",
         ),
         (
             {"length": 7},
@@ -122,7 +148,7 @@ def test_chance_is_a_guess_of_the_symbols_of_the_example():
         (
             FOUR_SYMBOLS,
             "num_train + num_validation + num_test is 360, but patterns of 3 to 3 of 4 symbols "
-            "make only 24 different examples: ask for fewer examples or allow more",
+            "make only 36 different examples: ask for fewer examples or allow more",
         ),
     ],
 )
