@@ -73,7 +73,8 @@ def test_the_vector_is_that_of_pytorchs_layers():
         causal = torch.nn.Transformer.generate_square_subsequent_mask(length)
         for other in theirs:
             x = other(x, src_mask=causal, is_causal=True)
-        expected = torch.nn.functional.layer_norm(x[0, -1], (6,), *model.norm.parameters())
+        weight, bias = model.norm.parameters()
+        expected = torch.nn.functional.layer_norm(x[0, -1], (6,), weight, bias)
         torch.testing.assert_close(vectors[example], expected)
 
 

@@ -28,7 +28,7 @@ DRAWS, AT_ONCE = 100, 10
 """Sets of points over which an error is the mean, and those that are computed together."""
 
 LEAST, MOST, GROWTH = 2.0, 64.0, math.sqrt(2)
-"""The widths w of the kernel exp(-(w |q - k|)^2 / 2) that are tried, each the last times a factor."""
+"""The widths of the kernel that are tried: the least, the most, and the factor between two."""
 
 
 def local_linear_at_the_ends(seed: int, sizes: Sequence[int]) -> Iterator[tuple[str, float, float]]:
