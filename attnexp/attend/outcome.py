@@ -99,7 +99,8 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
     mask = torch.ones(shape, dtype=torch.bool)
     if "valid_lens" in given:
         mask = fitting_mask(given["valid_lens"], torch.empty(shape)).expand(shape)
-    stepwise = Stepwise(score, normalizer, estimator)
+    # nobody may edit the mask of a causal estimator
+    stepwise = Stepwise(score, normalizer, estimator, mask if estimator.causal else None)
     if estimator.causal and not mask.equal(torch.ones(shape[1:]).tril().bool().expand(shape)):
         raise RequestError(
             f"estimator={chosen['estimator']} needs as many queries as keys, of which each sees "
@@ -225,7 +226,8 @@ def write_page(outcome: Outcome, path: Path) -> None:
         raise RequestError(
             f"a page shows at most {MOST_NUMBERS:,} numbers, and there are {count:,}"
         )
-    computed = ("scores",) if "model" in outcome.chosen else ()
+    computed = ["scores"] if "model" in outcome.chosen else []
+    computed += ["mask"] if outcome.stepwise.mask is not None else []
     inputs = {
         name: torch.tensor(outcome.tensors[name])
         for name in GIVEN

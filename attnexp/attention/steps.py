@@ -13,12 +13,21 @@ class Stepwise(nn.Module):
     """Computes the steps from tensors by name: queries and keys, or scores; mask, and values.
 
     They are those of `AttentionPooling`. `effective` weights are left out if they are the weights.
+    A `mask` given here takes the place of one among the tensors.
 
     Raises ValueError for a score or a normalizer that does not fit the estimator, and for scores
     alone if it is not the local constant.
     """
 
-    def __init__(self, score: Score | None, normalizer: Normalizer, estimator: Estimator) -> None:
+    mask: Tensor | None
+
+    def __init__(
+        self,
+        score: Score | None,
+        normalizer: Normalizer,
+        estimator: Estimator,
+        mask: Tensor | None = None,
+    ) -> None:
         super().__init__()
         if score is not None:
             require_fit(estimator, score, normalizer)
@@ -28,10 +37,11 @@ class Stepwise(nn.Module):
         self.score = score
         self.normalizer = normalizer
         self.estimator = estimator
+        self.register_buffer("mask", mask)
 
     def forward(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return scores, weights, the steps of the estimator and, with values, the context."""
-        mask, estimator = given["mask"], self.estimator
+        mask, estimator = given["mask"] if self.mask is None else self.mask, self.estimator
         if self.score is None:
             scores = given["scores"]
             weights = effective = self.normalizer(scores, mask)

@@ -31,6 +31,12 @@ def content_of(path):
     return data["computed"][0]
 
 
+def test_the_mask_of_a_causal_estimator_is_not_for_editing(tmp_path):
+    for name, is_given in {"delta": False, "gaussian": True}.items():
+        main([*CASES[name], "--output", str(tmp_path / f"{name}.html")])
+        assert ("mask" in content_of(tmp_path / f"{name}.html")["given"]) == is_given
+
+
 @needs_node
 @pytest.mark.parametrize("words", CASES.values(), ids=CASES)
 def test_the_steps_of_the_page_are_those_of_the_command(words, tmp_path, capsys):
