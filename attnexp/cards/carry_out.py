@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
-from attnexp.cards.cost import costs_of
+from attnexp.cards.cost import costs_of, require_alone
 from attnexp.cards.lines import Effort, are_done, compared
 from attnexp.cards.numbers import NOTHING, row_result, trial_result
 from attnexp.cards.rows import CardRow
@@ -79,6 +79,7 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
     if task.trial.cost:
         try:
             line = effort.line(row.words)
+            require_alone(row.words)
             costs = costs_of(line, task.level.lengths, effort.seeds, 60 * effort.minutes, late)
         except (RequestError, RunFailedError) as error:
             why = shortened(str(error))

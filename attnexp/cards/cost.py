@@ -15,18 +15,28 @@ DIM = 64
 REPEATS = 3
 """The measurements of which the fastest counts."""
 
+ALONE = ("model", "normalizer", "estimator")
+"""The groups of settings that are measured."""
+
 Costs = dict[str, dict[int, float]]
 """Values by the name of the number, such as `seconds@1024`, and the number of the measurement."""
+
+
+def require_alone(words: Sequence[str]) -> None:
+    """Raise RequestError for settings of a row that are not measured."""
+    around = [word for word in words if word.partition("=")[0].partition(".")[0] not in ALONE]
+    if around:
+        raise RequestError(f"the cost is that of {', '.join(ALONE)} alone, without {around[0]}")
 
 
 def costs_of(
     line: Sequence[str], lengths: Sequence[int], times: int, seconds: float, late: str
 ) -> Costs:
-    """Measure the score and normalizer of a command line at these lengths, some times over.
+    """Measure the attention of a command line at these lengths, some times over.
 
-    They are built and called in a process of their own, which is ended after some seconds. Raises
-    RequestError for code that cannot be built or computed, and RunFailedError(late) if the time
-    is over.
+    Its parts are built and called in a process of their own, which is ended after some seconds. An
+    estimator that needs a causal mask has one. Raises RequestError for code that cannot be built or
+    computed, and RunFailedError(late) if the time is over.
     """
     try:
         return in_own_process(seconds, measure, line, lengths, times)
@@ -43,8 +53,9 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
     import torch
 
     from attnexp.attention.pooling import AttentionPooling
-    from attnexp.config.build import make_normalizer, make_score
+    from attnexp.config.build import make_estimator, make_normalizer, make_score
     from attnexp.config.compose import CommandLine
+    from attnexp.core.masks import causal_mask
     from attnexp.training.device import choose_device, prepare_processor
 
     job = CommandLine.read(line).compose()
@@ -52,14 +63,19 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
     prepare_processor(threads=1)
     device, _ = choose_device(job.config.device)
     score = make_score(job, DIM, DIM)
-    normalizer = make_normalizer(job)
-    attention = AttentionPooling(score, DIM, lambda heads: normalizer).to(device)
+    attention = AttentionPooling(
+        score,
+        DIM,
+        normalizer=lambda heads: make_normalizer(job),
+        estimator=lambda **sizes: make_estimator(job, DIM, DIM),
+    ).to(device)
     generator = torch.Generator().manual_seed(0)
     found: Costs = {}
     for number in range(1, times + 1):
         for length in lengths:
             inputs = torch.randn(3, 1, length, DIM, generator=generator).to(device)
             queries, keys, values = (each.clone().requires_grad_() for each in inputs)
+            mask = causal_mask(length, device) if attention.estimator.causal else None
             best, kept = float("inf"), 0
             for _ in range(REPEATS):
                 held: dict[int, int] = {}
@@ -71,7 +87,7 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
 
                 start = _now(device)
                 with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-                    context, _ = attention(queries, keys, values, need_weights=False)
+                    context, _ = attention(queries, keys, values, mask, need_weights=False)
                 context.sum().backward()
                 best = min(best, _now(device) - start)
                 kept = sum(held.values())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnexp.cards.cost import DIM, costs_of, measure
+from attnexp.cards.cost import DIM, costs_of, measure, require_alone
 from attnexp.core.errors import RequestError, RunFailedError
 
 
@@ -15,6 +15,25 @@ def test_memory_is_at_least_that_of_the_weights_and_grows_with_their_number():
     assert small[1] == small[2]
     assert 2.5 < large[1] / small[1] < 4
     assert all(seconds > 0 for seconds in found["seconds@256"].values())
+
+
+def test_an_estimator_costs_what_it_adds():
+    """The line makes several maps of n^2 numbers, the average by a fused kernel none."""
+    found = [
+        measure(["model=dot", f"estimator={name}", "device=cpu"], [256], times=1)
+        for name in ("local_constant", "local_linear", "delta")
+    ]
+    average, line, delta = (costs["MB kept@256"][1] for costs in found)
+    weights = 4 * 256**2 / 2**20
+    assert line > average + 2 * weights
+    assert delta > average + weights
+
+
+@pytest.mark.parametrize("word", ["attention=gated", "arch.kv_heads=1", "positions=rotary"])
+def test_what_is_around_the_score_has_no_cost(word):
+    message = f"the cost is that of model, normalizer, estimator alone, without {word}"
+    with pytest.raises(RequestError, match=message):
+        require_alone(["model=dot", "normalizer.k=3", word])
 
 
 OWN = """
