@@ -101,7 +101,8 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
         mask = fitting_mask(given["valid_lens"], torch.empty(shape)).expand(shape)
     # nobody may edit the mask of a causal estimator
     stepwise = Stepwise(score, normalizer, estimator, mask if estimator.causal else None)
-    if estimator.causal and not mask.equal(torch.ones(shape[1:]).tril().bool().expand(shape)):
+    triangle = torch.ones(shape[1:], dtype=torch.bool).tril().expand(shape)
+    if estimator.causal and not (shape[1] == shape[2] and mask.equal(triangle)):
         raise RequestError(
             f"estimator={chosen['estimator']} needs as many queries as keys, of which each sees "
             "those up to its own: give valid lengths such as --valid-lens '1,2,3;'"

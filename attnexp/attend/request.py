@@ -117,6 +117,8 @@ def _content(file: Path) -> dict[str, Any]:
 
 
 def _check_setting(name: str, value: str) -> None:
+    if name in TENSORS:
+        raise RequestError(f"{name} is an option: give it as --{name.replace('_', '-')} '{value}'")
     if not SETTING.fullmatch(name):
         raise RequestError(
             with_choices(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import weight_dropout
 from attnexp.attention.pooling import AttentionPooling, Mechanism, pool, reached, require_fit
+from attnexp.core.errors import choices_text
 from attnexp.core.masks import Mask, ValidLens, both, over_heads
 from attnexp.estimators.base import EstimatorFactory
 from attnexp.estimators.local_constant import LocalConstant
@@ -84,7 +85,10 @@ class MultiHead(Attention):
         shared = heads if kv_heads is None else kv_heads
         require_positive("kv_heads", shared)
         if heads % shared:
-            raise ValueError(f"kv_heads must divide heads, {heads}, got {kv_heads}")
+            fitting = choices_text(str(n) for n in range(1, heads + 1) if heads % n == 0)
+            raise ValueError(
+                f"kv_heads must divide heads, {heads}, got {kv_heads}: choose {fitting}"
+            )
         key_dim = query_dim if key_dim is None else key_dim
         value_dim = key_dim if value_dim is None else value_dim
         context_dim = query_dim if context_dim is None else context_dim
@@ -144,7 +148,9 @@ class MultiHead(Attention):
         if added is not None and added.shape[-3] > 1 and self.maps_a_head > 1:
             added = added.repeat_interleave(self.maps_a_head, dim=-3)
         if near is not None:
-            memory = memory._replace(mask=both(memory.mask, near.unsqueeze(-3)))
+            # an axis for the examples and one for the heads
+            near = near.reshape(-1, 1, *near.shape[-2:])
+            memory = memory._replace(mask=both(memory.mask, near))
         heads, weights = pool(self.mechanism, self.maps(split), memory, need_weights, added)
         return self.joined(heads, queries), weights
 

@@ -100,9 +100,9 @@ def pool(
     compared = Compared(queries, memory.keys, memory.kept, mask)
     if not need_weights:
         return estimator.answer(kept, memory.values, compared), None
-    effective = estimator(kept, compared)
+    effective = estimator.effective(kept, compared)
     context = batched_product(effective.to(memory.values.dtype), memory.values)
-    return context, estimator(weights, compared) if drops else effective
+    return context, estimator.effective(weights, compared) if drops else effective
 
 
 def _weights(

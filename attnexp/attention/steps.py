@@ -57,7 +57,8 @@ class Stepwise(nn.Module):
             else:
                 scores = self.score.adapt(scores, queries, mask)
                 weights = self.normalizer(scores, mask)
-            between, effective = estimator.between(weights, compared), estimator(weights, compared)
+            between = estimator.between(weights, compared)
+            effective = estimator.effective(weights, compared)
         found = {"scores": scores, "weights": weights, **between}
         if effective is not weights:
             found["effective"] = effective

@@ -140,6 +140,9 @@ def assemble(job: Job) -> PreparedRun:
     task: Task = made["task"]()
     architecture = import_target(plain["arch"], "arch")
     _check_fit(architecture, chosen, dataset)
+    # before the parts are built, whose own reasons would lead to another choice that does not fit
+    estimator = import_target(plain["estimator"], "estimator")
+    _check_causal(architecture, getattr(estimator, "causal", False), chosen)
     taken = {group: made[group] for group in _groups_taken(architecture, plain, chosen)}
     make_model = partial(made["arch"], spec=dataset.spec, score=made["model"], **taken)
     schedule = made["schedule"]()
@@ -148,7 +151,8 @@ def assemble(job: Job) -> PreparedRun:
         check_model_memory(make_model, precision.dtype)
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
-    _check_causal(model, chosen)
+    parts = (part for part in model.modules() if isinstance(part, Estimator))
+    _check_causal(model, any(part.causal for part in parts), chosen)
     if edited := changed_modules(job.place.code, user_code(plain)):
         raise RequestError(
             f"{', '.join(edited)}: the code was edited after the command began; the same command "
@@ -339,10 +343,9 @@ def _check_fit(
     )
 
 
-def _check_causal(model: Architecture, chosen: Mapping[str, str]) -> None:
-    """Raise RequestError for an estimator that needs causal self-attention, if there is other."""
-    estimators = (module for module in model.modules() if isinstance(module, Estimator))
-    if model.causal or not any(estimator.causal for estimator in estimators):
+def _check_causal(architecture: object, needed: bool, chosen: Mapping[str, str]) -> None:
+    """Raise RequestError if causal self-attention is needed and there is other."""
+    if getattr(architecture, "causal", False) or not needed:
         return
     targets = _shipped("arch").items()
     fitting = [name for name, target in targets if getattr(target, "causal", False)]

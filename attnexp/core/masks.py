@@ -194,8 +194,15 @@ def over_heads(mask: Mask | None) -> Mask | None:
 
 
 def both(mask: Mask | None, near: MaskMatrix) -> MaskMatrix:
-    """Return the mask of the keys that a mask shows and that are near."""
-    return near if mask is None else mask_matrix(mask) & near
+    """Return the mask of the keys that a mask shows and that are near.
+
+    A query that has no such key, as padding far behind the last symbol, has those of the mask.
+    """
+    if mask is None:
+        return near
+    shown = mask_matrix(mask)
+    inside = shown & near
+    return inside | (shown & ~inside.any(dim=-1, keepdim=True))
 
 
 def seen_keys(mask: Mask | None) -> Bool[Tensor, "*batch keys"] | None:

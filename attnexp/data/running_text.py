@@ -113,6 +113,12 @@ class RunningText(Dataset):
         behind = before + validated + tested
         counted = Counter(text[:before] + text[behind:])
         vocab = [UNKNOWN, *sorted(s for s, count in counted.items() if count >= min_count)]
+        if len(vocab) == 1:
+            most = max(counted.values())
+            raise ValueError(
+                f"min_count must be at most {most:,}, the count of the most frequent character "
+                f"that trains, got {min_count:,}"
+            )
         ids = {symbol: FIRST + place for place, symbol in enumerate(vocab)}
         self._length = length
         self._ids = torch.tensor([ids.get(symbol, FIRST) for symbol in text])

@@ -96,7 +96,23 @@ class Estimator(nn.Module, ABC):
 
         A subclass may have a faster way than through the effective weights.
         """
-        return batched_product(self(weights, compared).to(values.dtype), values)
+        return batched_product(self.effective(weights, compared).to(values.dtype), values)
+
+    def effective(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return the effective weights, after a check of what a subclass returned.
+
+        Raises TypeError unless it is a tensor of the shape of the weights.
+        """
+        made: object = self(weights, compared)
+        shape = tuple(made.shape) if isinstance(made, Tensor) else type(made).__name__
+        if not isinstance(made, Tensor) or made.shape != weights.shape:
+            raise TypeError(
+                f"forward of {type(self).__name__} must return effective weights of shape "
+                f"{tuple(weights.shape)}, got {shape}"
+            )
+        return made
 
 
 EstimatorFactory = Callable[..., Estimator]

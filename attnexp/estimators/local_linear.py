@@ -101,8 +101,8 @@ class LocalLinear(Estimator):
         queries, keys = queries / largest, keys / largest
         mean = shares @ keys
         away = queries - mean
-        squares = keys.square().sum(dim=-1, keepdim=True)
-        trace = (shares @ squares - mean.square().sum(dim=-1, keepdim=True)).clamp(min=0.0)
+        square = shares @ keys.square().sum(dim=-1, keepdim=True)
+        trace = (square - mean.square().sum(dim=-1, keepdim=True)).clamp(min=0.0)
         distance = trace + away.square().sum(dim=-1, keepdim=True)
         ridge = self.ridge * distance
 
@@ -113,7 +113,7 @@ class LocalLinear(Estimator):
             moved = shares * along(b)
             return moved @ keys - moved.sum(dim=-1, keepdim=True) * mean + ridge * b
 
-        start = away.where(distance > ROUNDING * torch.finfo(keys.dtype).eps, 0.0)
+        start = away.where(distance > ROUNDING * torch.finfo(keys.dtype).eps * square, 0.0)
         tilt = conjugate_gradients(spread, start, self.steps)
         return shares, along(tilt), tilt / largest
 
@@ -140,12 +140,19 @@ class LocalLinear(Estimator):
 def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """Return queries and keys from the mean of all keys, and the largest such difference, or 1.
 
-    Far from 0, differences of keys would lose their digits.
+    Far from 0, differences of keys would lose their digits. A key that no query sees is put at the
+    mean of the others, so that it does not matter.
     """
     assert compared.kept is not None
     queries, keys = compared.queries.to(kind), compared.kept.to(kind)
-    centre = keys.mean(dim=-2, keepdim=True)
-    queries, keys = queries - centre, keys - centre
+    if compared.mask is None:
+        centre = keys.mean(dim=-2, keepdim=True)
+        queries, keys = queries - centre, keys - centre
+    else:
+        seen = compared.mask.any(dim=-2).unsqueeze(-1)
+        total = keys.where(seen, 0.0).sum(dim=-2, keepdim=True)
+        centre = divided(total, seen.sum(dim=-2, keepdim=True))
+        queries, keys = queries - centre, (keys - centre).where(seen, 0.0)
     largest = keys.detach().abs().amax()
     return queries, keys, largest.where(largest > 0, 1.0)
 

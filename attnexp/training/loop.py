@@ -158,7 +158,7 @@ class RunProgress:
         self._run = run
         self._target = Target(run.settings, run.task, run.dataset)
         self._epoch = 0
-        self._fault = ""
+        self._fault, self._at_once = "", False
         self._start = time.perf_counter()
 
     def state(self) -> State:
@@ -196,6 +196,7 @@ class RunProgress:
         self._epoch += 1
         loss = float(losses.mean())
         self._fault = self._fault_of(losses, finite)
+        self._at_once = self._epoch == 1 and not bool(losses[0].isfinite())
         validation = {} if self._fault else validate(self._run)
         if not math.isfinite(validation.get("loss", 0.0)):
             self._fault = f"the validation loss is {validation['loss']} after update {self.step}"
@@ -223,10 +224,12 @@ class RunProgress:
         `rate` is the learning rate before the schedule.
         """
         if self._fault:
-            raise TrainingDivergedError(
-                f"{self._fault}, in epoch {self._epoch}; try a learning rate below "
-                f"{rate:g} (optim.lr)"
+            advice = (
+                "no parameter was changed before: look at the data and at code of your own"
+                if self._at_once
+                else f"try a learning rate below {rate:g} (optim.lr)"
             )
+            raise TrainingDivergedError(f"{self._fault}, in epoch {self._epoch}; {advice}")
 
     def _fault_of(self, losses: Float[Tensor, " updates"], finite: bool) -> str:
         """Return a sentence on an infinite or NaN value of an epoch, or an empty text."""

@@ -1,9 +1,12 @@
 """A gate, a difference, shared keys and a window, next to plain attention."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
 
+from attnexp.architectures.bottleneck import Bottleneck
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.positions.none import NoPositions
 from attnexp.architectures.transformer import Transformer
@@ -160,6 +163,26 @@ def test_an_encoder_sees_both_sides_of_its_window():
     weights = model(batch(), need_weights=True).weights["encoder"][0, 0, 0]
     places = torch.arange(6)
     assert torch.equal(weights > 0, (places[:, None] - places).abs() < 2)
+
+
+@pytest.mark.parametrize("kind", [DecoderOnly, Transformer, Bottleneck])
+@pytest.mark.parametrize("examples", [4, 6, 10])
+def test_a_window_reads_examples_as_if_each_were_alone(kind, examples):
+    """As many examples as symbols of the target, of the source and of both; padding is not read."""
+    torch.manual_seed(0)
+    model = kind(SPEC, ScaledDot, dim=8, heads=2, ff_dim=8, window=2).double().eval()
+    given = batch()
+    rows = torch.arange(examples) % 3
+    many = model(given.select(rows), need_weights=True)
+    if kind is Bottleneck:  # the task reads the rows of padding, too
+        sums = many.weights[model.whole].sum(dim=-1)
+        torch.testing.assert_close(sums, torch.ones_like(sums))
+    for i, row in enumerate(rows.tolist()):
+        alone = given.select(torch.tensor([row]))
+        length = int(alone.mask.sum())
+        shorter = {"keys": alone.keys[:, :length], "values": alone.values[:, :length]}
+        alone = replace(alone, mask=alone.mask[..., :length], **shorter)
+        torch.testing.assert_close(many.outputs[i], model(alone).outputs[0])
 
 
 def test_a_window_below_one_is_refused():

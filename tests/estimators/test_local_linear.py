@@ -1,5 +1,6 @@
 """Local linear attention next to least squares by NumPy, query by query."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -101,6 +102,29 @@ def test_the_ridge_is_a_share_of_the_mean_squared_distance_from_the_query():
         spread = (k - mean).T @ (w[:, None] * (k - mean)) + 0.3 * distance * np.eye(4)
         smooth = w * (1 + (k - mean) @ np.linalg.solve(spread, q - mean))
         assert context[0, i].item() == pytest.approx(float(smooth @ v.numpy()[:, 0]), rel=1e-6)
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("far", [1.0, 1e3, 1e6])
+def test_a_key_that_no_query_sees_does_not_matter(dim, far):
+    """In single precision, next to the same keys without it."""
+    queries, keys, values = (0.01 * draw(1, n, dim, seed=n).float() for n in (4, 6, 6))
+    attention = pooling(dim, width=20.0, ridge=0.01, value_dim=dim).float()
+    expected, _ = attention(queries, keys, values)
+    more = [torch.cat([each, torch.full((1, 1, dim), far)], dim=1) for each in (keys, values)]
+    found, _ = attention(queries, *more, (torch.arange(7) < 6).expand(1, 4, 7))
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_an_estimator_of_a_wrong_shape_is_named():
+    class Cut(LocalLinear):
+        def forward(self, weights, compared):
+            return weights[..., :-1]
+
+    attention = AttentionPooling(Gaussian(1, 1, width=1.0), 1, estimator=Cut)
+    message = "forward of Cut must return effective weights of shape (1, 2, 3), got (1, 2, 2)"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        attention(torch.zeros(1, 2, 1), torch.zeros(1, 3, 1), torch.zeros(1, 3, 1))
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
