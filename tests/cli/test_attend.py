@@ -208,6 +208,12 @@ PAIR = ("--queries", "ones:2", "--keys", "ones:3")
             (*PAIR, "model=dot", "estimator=delta"),
             "estimator=delta needs as many queries as keys, of which each sees those up to its own",
         ),
+        (
+            ("--queries", "ones:2", "--keys", "ones:5", "model=dot", "estimator=delta")
+            + ("--valid-lens", "1,2;"),
+            "estimator=delta needs as many queries as keys, of which each sees those up to its own",
+        ),
+        (("example=delta", "valid_lens=3"), "valid_lens is an option: give it as --valid-lens '3'"),
         ((*PAIR, "seed=-1"), "seed must be 0 or more, got -1"),
         ((*PAIR, "--valid-lens", "4"), "valid_lens must lie between 0 and the number of keys, 3"),
         ((*PAIR, "--output", "none.png/map.png"), "--output: none.png/map.png cannot be written"),

@@ -88,6 +88,40 @@ def test_steps_of_too_many_pairs_are_refused_before_the_first(words, refusal):
             prepared("data.num_train=300000", *words)
 
 
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        ("estimator=delta", "delta is for causal self-attention alone, and arch=rnn has other"),
+        ("estimator=delta model=dot arch=transformer", "choose arch=bottleneck or decoder_only"),
+        ("estimator=delta arch=decoder_only model=additive", "Additive has none: choose model=dot"),
+        (
+            "estimator=delta arch=decoder_only model=dot normalizer=sparsemax",
+            "which no normalizer changes, and got Sparsemax: choose normalizer=softmax",
+        ),
+        (
+            "estimator=delta arch=decoder_only model=dot arch.window=3",
+            "leave arch.window at null, got 3",
+        ),
+        (
+            "estimator=delta arch=decoder_only model=dot positions=alibi",
+            "choose positions=rotary, sinusoidal, learned or none",
+        ),
+        (
+            "attention=differential estimator=local_linear arch=decoder_only model=dot",
+            "choose estimator=local_constant, got LocalLinear",
+        ),
+        ("attention=gated", "choose arch.heads=2 or more, or attention=plain"),
+        (
+            "arch=transformer model=dot arch.heads=4 arch.kv_heads=3",
+            "kv_heads must divide heads, 4, got 3: choose 1, 2 or 4",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_with_what_fits(words, refusal):
+    with pytest.raises((RequestError, ValueError), match=refusal):
+        prepared("data=reverse", "data.num_train=20", *words.split())
+
+
 def drawn(*words):
     run = prepared("model=additive", "data.num_train=20", *words)
     return run.dataset.train.values, next(run.model.parameters()).detach()

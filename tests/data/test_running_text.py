@@ -174,6 +174,11 @@ def test_a_missing_file_and_another_content_are_refused():
         ({"length": 0}, "length must be at least 1, got 0"),
         ({"num_train": 0}, "num_train must be at least 1, got 0"),
         ({"min_count": 0}, "min_count must be at least 1, got 0"),
+        (
+            {"min_count": 10**6},
+            "min_count must be at most 95, the count of the most frequent character that trains, "
+            "got 1,000,000",
+        ),
         ({"test": 1.0}, "test must be a share between 0 and 1, got 1.0"),
         ({"validation": 0.0}, "validation must be a share between 0 and 1, got 0.0"),
     ],

@@ -171,6 +171,22 @@ def test_the_gradient_before_clipping_is_the_slope_of_the_loss():
     assert first_epoch(0.9).gradient_norm is None
 
 
+def test_a_loss_that_is_not_finite_before_any_step_is_no_matter_of_the_rate():
+    class Nowhere(Additive):
+        def compare(self, queries, keys):
+            return super().compare(queries, keys) * torch.nan
+
+    message = "the loss is nan at update 1, in epoch 1; no parameter was changed before: look at"
+    with pytest.raises(TrainingDivergedError, match=message):
+        train(
+            sine(0),
+            Nowhere,
+            optimizer=partial(torch.optim.SGD, lr=0.1),
+            schedule=Constant(),
+            settings=TrainSettings(50),
+        )
+
+
 def test_divergence_is_an_error_that_names_the_rate():
     def overshoot(params):
         return torch.optim.SGD(params, lr=torch.inf)
