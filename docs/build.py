@@ -77,7 +77,9 @@ def laid_out(page: str) -> str:
 
     parts = re.split(r"(^```.*?^```$)", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     link = r"\[([^\[\]]*)\]\(([^)\s]+)([^)]*)\)"  # text, target, title
-    parts[::2] = [re.sub(link, linked, text) for text in parts[::2]]
+    wide = "[\u3001-\u9fff\uff00-\uffef]"  # browsers show a line break in Chinese as a space
+    joined = (re.sub(rf"(?<={wide})\n *(?={wide}|[`\[$])", "", text) for text in parts[::2])
+    parts[::2] = [re.sub(link, linked, text) for text in joined]
     return "".join(parts)
 
 

@@ -100,6 +100,12 @@ def test_the_words_of_the_theme_are_those_of_the_page(pages):
     assert 'aria-label="Footer"' in pages["tour.html"]
 
 
+def test_chinese_lines_are_joined_without_a_space(pages):
+    text = re.sub(r"<[^>]*>", "", pages["zh/tour.html"])
+    assert re.search(r"Ray\Ssweeps\.md", text)
+    assert re.search(r"从检查点继续\S结果与", text)
+
+
 def test_chinese_headings_have_anchors_of_their_words(pages):
     assert '<h2 id="教材中的例子">' in pages["zh/attend.html"]
 
