@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from conftest import ROOT
@@ -50,11 +50,12 @@ class Block(NamedTuple):
     """A heading, text, list, table or block of code, and what its translation has as well."""
 
     line: int
-    kept: dict[str, object]
+    kept: dict[str, Any]
 
 
 def blocks(page: str, text: str) -> Iterator[Block]:
     for node in SyntaxTreeNode(MarkdownIt().enable("table").parse(text)).walk():
+        kept: dict[str, Any]
         match node.type:
             case "heading":
                 kept = {"kind": node.tag}
@@ -82,6 +83,7 @@ def blocks(page: str, text: str) -> Iterator[Block]:
                 }
             case _:
                 continue
+        assert node.map is not None
         yield Block(node.map[0] + 1, kept)
 
 
