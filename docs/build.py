@@ -6,6 +6,7 @@ reference pages from the docstrings, and formulas become MathML: the site needs 
 
 import ast
 import html
+import json
 import os
 import re
 import shutil
@@ -29,8 +30,12 @@ OUTSIDE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "README.zh.md": "zh/index.md",
 }
 """Pages that do not lie in docs/, and what they are called in the site."""
+
+LANGUAGES = {"en": "", "zh-CN": "zh/"}
+"""The folder of the site that has the pages of a language."""
 
 CONTRACTS = {
     "model": "attnexp.scores.Score",
@@ -72,7 +77,9 @@ def laid_out(page: str) -> str:
 
     parts = re.split(r"(^```.*?^```$)", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     link = r"\[([^\[\]]*)\]\(([^)\s]+)([^)]*)\)"  # text, target, title
-    parts[::2] = [re.sub(link, linked, text) for text in parts[::2]]
+    wide = "[\u3001-\u9fff\uff00-\uffef]"  # browsers show a line break in Chinese as a space
+    joined = (re.sub(rf"(?<={wide})\n *(?={wide}|[`\[$])", "", text) for text in parts[::2])
+    parts[::2] = [re.sub(link, linked, text) for text in joined]
     return "".join(parts)
 
 
@@ -109,6 +116,7 @@ def stage(folder: Path) -> None:
     """Write all pages, pictures and the configuration into a folder."""
     pages = folder / "pages"
     shutil.copytree(ROOT / "docs" / "images", pages / "images")
+    shutil.copytree(ROOT / "docs" / "theme", folder / "theme")
     for name in ("site.css", "site.js"):
         shutil.copy(ROOT / "docs" / name, pages)
     (pages / "cards").mkdir()
@@ -143,10 +151,30 @@ def with_empty_corners(page: str) -> str:
     return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", page)
 
 
+def with_languages(page: str, name: str, names: set[str]) -> str:
+    """Return the HTML of a page with its language, and a switch to its translations.
+
+    A page without a translation leads to the front page of the other language.
+    """
+    for language, folder in LANGUAGES.items():
+        twin = folder + name.removeprefix("zh/")
+        there = os.path.relpath(twin if twin in names else f"{folder}index.html", Path(name).parent)
+        mark = f'hreflang="{language}"'
+        page = re.sub(rf'href="[^"]*" {mark}', f'href="{there}" {mark}', page)
+    return page.replace('<html lang="zh"', '<html lang="zh-CN"', 1)
+
+
+def segment_chinese(index: Path) -> None:
+    """Make the search split Chinese text into words, which it does for Chinese sites alone."""
+    found = json.loads(index.read_text())
+    found["config"]["lang"].append("zh")
+    index.write_text(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+
+
 def main(target: Path) -> None:
     """Build the site and put it into the target in place of what was there; a warning fails."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         stage(folder)
         built = subprocess.run(
             [sys.executable, "-m", "zensical", "build", "--strict"],
@@ -156,11 +184,15 @@ def main(target: Path) -> None:
         )
         if built.returncode:
             raise SystemExit("The site was not built.")
-        for path in (folder / "site").rglob("*.html"):
-            path.write_text(with_empty_corners(with_mathml(path.read_text())))
+        site = folder / "site"
+        pages = {path.relative_to(site).as_posix(): path for path in site.rglob("*.html")}
+        for name, path in pages.items():
+            text = with_empty_corners(with_mathml(path.read_text()))
+            path.write_text(with_languages(text, name, set(pages)))
+        segment_chinese(site / "search.json")
         if target.exists():
             shutil.rmtree(target)
-        shutil.move(folder / "site", target)
+        shutil.move(site, target)
 
 
 if __name__ == "__main__":

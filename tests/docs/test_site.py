@@ -3,12 +3,14 @@
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from browser import needs_browser, started
 from conftest import ROOT
 from documented import script
 from imported import python
+from interpreted import in_node, needs_node
 
 for library in ("zensical", "mkdocstrings", "latex2mathml"):
     pytest.importorskip(library, reason=f"{library} of the extra docs is not installed")
@@ -76,6 +78,54 @@ def test_links_lead_to_files_of_the_site(site, pages):
             assert ((site / name).parent / link).exists(), f"{link} on {name}"
 
 
+@pytest.mark.parametrize(
+    ("name", "english", "chinese"),
+    [
+        ("index.html", "index.html", "zh/index.html"),
+        ("zh/index.html", "../index.html", "index.html"),
+        ("tour.html", "tour.html", "zh/tour.html"),
+        ("zh/tour.html", "../tour.html", "tour.html"),
+        ("sweeps.html", "sweeps.html", "zh/index.html"),  # not translated
+        ("reference/data.html", "data.html", "../zh/index.html"),
+        ("zh/glossary.html", "../index.html", "glossary.html"),  # Chinese alone
+    ],
+)
+def test_a_page_switches_to_its_translation_or_to_the_front_page(pages, name, english, chinese):
+    switch = re.findall(r'<a href="([^"]*)" hreflang="([^"]*)"', pages[name])
+    assert switch == [(english, "en"), (chinese, "zh-CN")]
+
+
+def test_the_words_of_the_theme_are_those_of_the_page(pages):
+    assert 'aria-label="页脚"' in pages["zh/tour.html"]
+    assert 'aria-label="Footer"' in pages["tour.html"]
+
+
+def test_chinese_lines_are_joined_without_a_space(pages):
+    text = re.sub(r"<[^>]*>", "", pages["zh/tour.html"])
+    assert re.search(r"Ray\Ssweeps\.md", text)
+    assert re.search(r"从检查点继续\S结果与", text)
+
+
+def test_chinese_headings_have_anchors_of_their_words(pages):
+    assert '<h2 id="教材中的例子">' in pages["zh/attend.html"]
+
+
+@needs_node
+def test_the_search_finds_words_of_both_languages_inside_running_text(site):
+    (worker,) = site.glob("assets/javascripts/workers/search*.js")
+    wanted = {
+        "留一法": "zh/tour.html",
+        "逐位相同": "zh/tour.html",
+        "评分函数": "zh/attend.html",
+        "teacher forcing": "recipes.html#sequences",
+        "bandwidth": "course/pooling.html#bandwidth",
+    }
+    script = Path(__file__).parent / "search.js"
+    found = in_node(list(wanted), script, worker, site / "search.json")
+    for (words, place), places in zip(wanted.items(), found, strict=True):
+        assert place in places, words
+
+
 def test_formulas_are_mathml(pages):
     assert "<mfrac>" in pages["course/pooling.html"]
     assert not [name for name, text in pages.items() if "arithmatex" in text]
@@ -95,7 +145,7 @@ def test_the_reference_has_formulas_signatures_and_examples(pages):
 def test_pages_say_their_language_and_have_headings_in_order_and_words_for_pictures(pages):
     for name, text in pages.items():
         page = Page(text)
-        assert page.language == "en", name
+        assert page.language == ("zh-CN" if name.startswith("zh/") else "en"), name
         assert all(page.alternatives), name
         assert page.headings.count(1) == 1, name
         assert all(below <= above + 1 for above, below in pairwise(page.headings)), name
