@@ -37,6 +37,7 @@ rank = own_of("rank_collapse")
 capacity = own_of("associative_capacity")
 sinks = own_of("sinks_are_necessary")
 kernels = own_of("sparse_is_a_kernel")
+ends = own_of("local_linear_at_the_ends")
 variance_of_scores = own_of("scale_and_width").variance_of_scores
 
 
@@ -418,3 +419,32 @@ def test_a_sink_grows_where_rows_sum_to_one():
     assert found["relu"][150] < 0.1
     assert set(found["error, softmax"]) == {150}
     assert found["error, softmax"][150] < 0.5
+
+
+def test_the_errors_at_the_ends_are_those_of_averages_and_lines_by_numpy(monkeypatch):
+    """One width, so that there is nothing to choose."""
+    for name, value in {"DRAWS": 4, "AT_ONCE": 2, "LEAST": 4.0, "MOST": 4.0}.items():
+        monkeypatch.setattr(ends, name, value)
+    found = {(name, n): y for name, n, y in ends.local_linear_at_the_ends(3, [60, 90])}
+    generator = torch.Generator().manual_seed(3)
+    errors: dict[tuple[str, int], list[float]] = {}
+    for n in (60, 90):
+        for _ in range(2):
+            x = 5 * torch.rand(2, n, 1, generator=generator, dtype=torch.float64)
+            e = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+            for own_x, own_e in zip(x.squeeze(2).numpy(), e.squeeze(2).numpy(), strict=True):
+                y = 2 * np.sin(own_x) + own_x**0.8 + 0.5 * own_e
+                for place, at in {"at the end": 5.0, "inside": 2.5}.items():
+                    root = np.exp(-((4 * (own_x - at)) ** 2) / 4)
+                    truth = 2 * math.sin(at) + at**0.8
+                    average = np.polyfit(own_x - at, y, 0, w=root)[-1]
+                    line = np.polyfit(own_x - at, y, 1, w=root)[-1]
+                    for kind, answer in (("local constant", average), ("local linear", line)):
+                        errors.setdefault((f"{kind}, {place}", n), []).append((answer - truth) ** 2)
+    for key, squares in errors.items():
+        assert found[key] == pytest.approx(np.mean(squares), rel=1e-4)
+    one, other = (found["local linear, at the end", n] for n in (60, 90))
+    slope = math.log(other / one) / math.log(90 / 60)
+    assert found["slope, local linear, at the end", 90] == pytest.approx(slope)
+    ratio = found["local linear, inside", 60] / found["local constant, inside", 60]
+    assert found["ratio, inside", 60] == pytest.approx(ratio)

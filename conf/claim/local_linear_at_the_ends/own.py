@@ -16,7 +16,7 @@ ESTIMATORS: dict[str, EstimatorFactory] = {
     "local constant": LocalConstant,
     "local linear": LocalLinear,
 }
-"""What is done with the weights of the same kernel."""
+"""Estimators, which get the weights of the same kernel."""
 
 POINTS = {"at the end": 5.0, "inside": 2.5}
 """Where the curve is asked for; points are uniform on 0 <= x <= 5."""
