@@ -101,7 +101,7 @@ class Estimator(nn.Module, ABC):
     def effective(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> Float[Tensor, "*batch queries keys"]:
-        """Return the effective weights, after a check of what a subclass returned.
+        """Return the effective weights that `forward` makes, checked.
 
         Raises TypeError unless it is a tensor of the shape of the weights.
         """
