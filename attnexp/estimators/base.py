@@ -100,14 +100,14 @@ class Estimator(nn.Module, ABC):
 
     def effective(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
-    ) -> Float[Tensor, "*batch queries keys"]:
+    ) -> Float[Tensor, "*heads queries keys"]:
         """Return the effective weights that `forward` makes, checked.
 
-        Raises TypeError unless it is a tensor of the shape of the weights.
+        Raises TypeError unless it is a tensor with as many queries and keys as the weights.
         """
         made: object = self(weights, compared)
         shape = tuple(made.shape) if isinstance(made, Tensor) else type(made).__name__
-        if not isinstance(made, Tensor) or made.shape != weights.shape:
+        if not isinstance(made, Tensor) or made.shape[-2:] != weights.shape[-2:]:
             raise TypeError(
                 f"forward of {type(self).__name__} must return effective weights of shape "
                 f"{tuple(weights.shape)}, got {shape}"

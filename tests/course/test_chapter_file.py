@@ -28,7 +28,7 @@ def test_a_chapter_has_all_that_is_said_of_it(name):
 
 @pytest.mark.parametrize("name", names())
 def test_each_picture_is_drawn_once(name):
-    """Training draws no pictures if a later step draws its folder."""
+    """Training draws no pictures if a later step draws its folder, or if the table is enough."""
     commands = [step.command.split() for step in read_chapter(name).steps]
     plotted = {words[2] for words in commands if words[1] == "plot"}
     trained = {
@@ -37,7 +37,7 @@ def test_each_picture_is_drawn_once(name):
         for word in words
         if word.startswith("output_dir=")
     }
-    assert plotted == {folder for folder, silent in trained.items() if silent}
+    assert plotted <= {folder for folder, silent in trained.items() if silent}
 
 
 def test_all_chapters_take_less_than_a_quarter_of_an_hour():

@@ -66,7 +66,7 @@ def owner(content, path):
 def test_the_scripts_read_each_field_of_a_page_and_no_others(browser, finished_runs, tmp_path):
     files = [tmp_path / f"{name}.html" for name in ("report", "attend", "live")]
     report.main([*map(str, finished_runs.values()), "--output", str(files[0])])
-    attend.main(["example=kernel", "--output", str(files[1])])
+    attend.main(["example=local_linear", "--output", str(files[1])])
     results = [Result("results", "", None, None)]
     sections = [DataSection("a", 0), DataSection("b", 0)]
     live = Page(
