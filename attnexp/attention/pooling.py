@@ -95,9 +95,9 @@ def pool(
         context = _without_weights(mechanism, queries, memory, bias, pairs)
         if context is not None:
             return context, None
-    weights, mask = _weights(mechanism, queries, memory, bias), mask_matrix(memory.mask)
+    _, weights = weighed(mechanism, queries, memory.keys, memory.mask, bias)
     kept = weights if dropout is None else dropout(weights)
-    compared = Compared(queries, memory.keys, memory.kept, mask)
+    compared = Compared(queries, memory.keys, memory.kept, mask_matrix(memory.mask))
     if not need_weights:
         return estimator.answer(kept, memory.values, compared), None
     effective = estimator.effective(kept, compared)
@@ -105,20 +105,26 @@ def pool(
     return context, estimator.effective(weights, compared) if drops else effective
 
 
-def _weights(
+def weighed(
     mechanism: Mechanism,
     queries: Float[Tensor, "*batch queries query_dim"],
-    memory: Memory,
-    bias: Float[Tensor, "*heads queries keys"] | None,
-) -> Float[Tensor, "*batch queries keys"]:
-    """Return the weights that the estimator gets: normalized scores, or the products."""
-    score, mask = mechanism.score, mask_matrix(memory.mask)
+    keys: Float[Tensor, "*batch keys projected"],
+    mask: Mask | None,
+    bias: Float[Tensor, "*heads queries keys"] | None = None,
+) -> tuple[Float[Tensor, "*batch queries keys"], Float[Tensor, "*batch queries keys"]]:
+    """Return the scores, and the weights that the estimator gets: normalized, or the products.
+
+    `keys` are projected, as `Memory` holds them.
+    """
+    score, shown = mechanism.score, mask_matrix(mask)
     projected = score.project_queries(queries)
-    scores = score.compare(projected, memory.keys)
+    scores = score.compare(projected, keys)
     if mechanism.estimator.needs_products:
-        return scores if mask is None else scores.where(mask, 0.0)
-    adapted = score.adapt(scores, projected, memory.mask)
-    return cast(Tensor, mechanism.normalizer(adapted if bias is None else adapted + bias, mask))
+        return scores, scores if shown is None else scores.where(shown, 0.0)
+    scores = score.adapt(scores, projected, mask)
+    if bias is not None:
+        scores = scores + bias
+    return scores, cast(Tensor, mechanism.normalizer(scores, shown))
 
 
 def _without_weights(

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from attnexp.attention.pooling import require_fit
+from attnexp.attention.pooling import Mechanism, require_fit, weighed
 from attnexp.estimators.base import Compared, Estimator
 from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import Normalizer
@@ -47,16 +47,14 @@ class Stepwise(nn.Module):
             weights = effective = self.normalizer(scores, mask)
             between = {}
         else:
-            queries = self.score.project_queries(given["queries"])
+            queries, mechanism = (
+                given["queries"],
+                Mechanism(self.score, self.normalizer, estimator, None),
+            )
             keys = estimator.prepare(self.score.project_keys(given["keys"]))
             kept = estimator.remember(given["keys"], given["keys"])
-            compared = Compared(given["queries"], keys, kept, mask)
-            scores = self.score.compare(queries, keys)
-            if estimator.needs_products:
-                weights = scores.where(mask, 0.0)
-            else:
-                scores = self.score.adapt(scores, queries, mask)
-                weights = self.normalizer(scores, mask)
+            compared = Compared(queries, keys, kept, mask)
+            scores, weights = weighed(mechanism, queries, keys, mask)
             between = estimator.between(weights, compared)
             effective = estimator.effective(weights, compared)
         found = {"scores": scores, "weights": weights, **between}

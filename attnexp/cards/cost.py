@@ -52,8 +52,7 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
     """Measure in this process. See `costs_of`."""
     import torch
 
-    from attnexp.attention.pooling import AttentionPooling
-    from attnexp.config.build import make_estimator, make_normalizer, make_score
+    from attnexp.config.build import make_attention
     from attnexp.config.compose import CommandLine
     from attnexp.core.masks import causal_mask
     from attnexp.training.device import choose_device, prepare_processor
@@ -62,13 +61,7 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
     assert job is not None
     prepare_processor(threads=1)
     device, _ = choose_device(job.config.device)
-    score = make_score(job, DIM, DIM)
-    attention = AttentionPooling(
-        score,
-        DIM,
-        normalizer=lambda heads: make_normalizer(job),
-        estimator=lambda **sizes: make_estimator(job, DIM, DIM),
-    ).to(device)
+    attention = make_attention(job, DIM).to(device)
     generator = torch.Generator().manual_seed(0)
     found: Costs = {}
     for number in range(1, times + 1):

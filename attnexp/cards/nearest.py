@@ -91,7 +91,7 @@ def nearest(
     import torch
 
     from attnexp.attention.pooling import AttentionPooling
-    from attnexp.config.build import make_estimator, make_normalizer, make_score
+    from attnexp.config.build import make_attention, make_normalizer, make_score
     from attnexp.config.compose import CommandLine
     from attnexp.core.masks import FirstKeys, causal_mask
 
@@ -107,20 +107,12 @@ def nearest(
         assert job is not None
         if group == "normalizer":
             return make_normalizer(job)
-        score = make_score(job, DIM, DIM)
-        if group == "model":
-            return score
-        return AttentionPooling(
-            score,
-            value_dim=1,
-            normalizer=lambda heads: make_normalizer(job),
-            estimator=lambda **sizes: make_estimator(job, DIM, DIM),
-        )
+        return make_score(job, DIM, DIM) if group == "model" else make_attention(job, DIM)
 
     @torch.no_grad()
     def measured(module: torch.nn.Module) -> tuple[torch.Tensor, int]:
         if isinstance(module, AttentionPooling):
-            weights = module(each, keys, keys[..., :1], mask)[1]
+            weights = module(each, keys, keys, mask)[1]
         elif group == "model":
             weights = torch.softmax(module(queries, keys), dim=-1)
         else:

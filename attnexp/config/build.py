@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.positions import Positions
 from attnexp.attention.multihead import MultiHead
+from attnexp.attention.pooling import AttentionPooling
 from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
 from attnexp.config.job import Job
@@ -210,6 +211,19 @@ def make_estimator(job: Job, query_dim: int, key_dim: int) -> Estimator:
     """Build the estimator of a job alone, for one head of keys. Raises as `make_score`."""
     sizes = {"query_dim": query_dim, "key_dim": key_dim, "input_dim": key_dim}
     return _make_alone(job, "estimator", heads=1, **sizes)
+
+
+def make_attention(job: Job, dim: int) -> AttentionPooling:
+    """Build the attention of a job alone: its score, normalizer and estimator in one head.
+
+    Queries, keys and values have `dim` features. Raises as `make_score`.
+    """
+    return AttentionPooling(
+        make_score(job, dim, dim),
+        dim,
+        normalizer=lambda heads: make_normalizer(job),
+        estimator=lambda **sizes: make_estimator(job, dim, dim),
+    )
 
 
 def _make_alone(job: Job, group: str, **given: int) -> Any:

@@ -94,8 +94,7 @@ class LocalLinear(Estimator):
         if keys.shape[-1] == 1:
             mean = shares @ keys
             apart = keys.mT - mean
-            least = (ROUNDING * torch.finfo(keys.dtype).eps * largest) ** 2
-            slope = divided(queries - mean, (shares * apart) @ keys, least)
+            slope = _slope(queries - mean, (shares * apart) @ keys, largest)
             return shares, apart * slope, slope
         # in units of the largest key, squares neither overflow nor vanish
         queries, keys = queries / largest, keys / largest
@@ -123,17 +122,17 @@ class LocalLinear(Estimator):
         values: Float[Tensor, "*heads keys value_dim"],
         compared: Compared,
     ) -> Float[Tensor, "*heads queries value_dim"]:
-        queries, keys, largest = _centred(compared, weights.dtype)
-        if keys.shape[-1] > 1:
+        assert compared.kept is not None
+        if compared.kept.shape[-1] > 1:
             return super().answer(weights, values, compared)
+        queries, keys, largest = _centred(compared, weights.dtype)
         with torch.autocast(weights.device.type, enabled=False):
             numbers = torch.cat([torch.ones_like(keys), keys, values.to(weights.dtype)], dim=-1)
             sums, means = (weights @ numbers).tensor_split([1], dim=-1)
             means = divided(means, sums)
             mean, average = means[..., :1], means[..., 1:]
             moments = divided((weights * (keys.mT - mean)) @ numbers[..., 1:], sums)
-            least = (ROUNDING * torch.finfo(keys.dtype).eps * largest) ** 2
-            slope = divided(queries - mean, moments[..., :1], least)
+            slope = _slope(queries - mean, moments[..., :1], largest)
             return (average + slope * moments[..., 1:]).to(values.dtype)
 
 
@@ -155,6 +154,11 @@ def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Ten
         queries, keys = queries - centre, (keys - centre).where(seen, 0.0)
     largest = keys.detach().abs().amax()
     return queries, keys, largest.where(largest > 0, 1.0)
+
+
+def _slope(away: Tensor, variance: Tensor, largest: Tensor) -> Tensor:
+    """Return b of keys of one feature, or 0 where their variance is rounding."""
+    return divided(away, variance, (ROUNDING * torch.finfo(variance.dtype).eps * largest) ** 2)
 
 
 def divided(above: Tensor, below: Tensor, least: Tensor | float = 0.0) -> Tensor:
