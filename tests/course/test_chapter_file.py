@@ -6,6 +6,9 @@ from attnexp.cli.verbs import VERBS
 from attnexp.core.errors import RequestError
 from attnexp.course.chapter_file import FOLDER, names, read_chapter, title
 
+TABLES = {"outputs/pooling/estimators", "outputs/transformer/kv_heads", "outputs/transformer/gate"}
+"""The folders whose table is all that a chapter shows of them."""
+
 
 def test_the_chapters_are_in_the_order_of_the_course():
     assert names() == ["pooling", "scoring", "bahdanau", "heads", "transformer"]
@@ -37,7 +40,8 @@ def test_each_picture_is_drawn_once(name):
         for word in words
         if word.startswith("output_dir=")
     }
-    assert plotted <= {folder for folder, silent in trained.items() if silent}
+    silent = {folder for folder, is_silent in trained.items() if is_silent}
+    assert plotted == silent - TABLES
 
 
 def test_all_chapters_take_less_than_a_quarter_of_an_hour():
