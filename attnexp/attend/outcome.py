@@ -15,6 +15,7 @@ from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, writable
+from attnexp.core.language import joined, numbered, said, told
 from attnexp.plots.terminal import Terminal, draw_map, print_line
 from attnexp.runs.attention import Map, MapAxis
 from attnexp.runs.files import write_output
@@ -138,12 +139,12 @@ def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Pat
         shapes = (f"{name} {shape_text(s) or 'a number'}" for name, s in outcome.parameters.items())
         say(Text(f"untrained parameters, from seed {outcome.seed}: {', '.join(shapes)}"))
     table = console.plain_table(["", "shape", "from"])
-    said = {group: f"{group}={name}" for group, name in outcome.chosen.items()}
+    chosen = {group: f"{group}={name}" for group, name in outcome.chosen.items()}
     origins = {
-        **dict.fromkeys(outcome.tensors, said.get("estimator", "")),
-        "scores": said.get("model", ""),
+        **dict.fromkeys(outcome.tensors, chosen.get("estimator", "")),
+        "scores": chosen.get("model", ""),
         "mask": "valid_lens" if "valid_lens" in described else "all keys are valid",
-        "weights": said.get("normalizer", "scores, 0 where the mask is false"),
+        "weights": chosen.get("normalizer", "scores, 0 where the mask is false"),
         "context": f"{'effective ' * ('effective' in outcome.tensors)}weights times values",
         **{name: str(description) for name, description in described.items()},
     }
@@ -179,9 +180,10 @@ def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
     """Yield the map of each of the first sequences, with its name."""
     effective = outcome.tensors.get("effective", outcome.tensors["weights"])
     for i, weights in enumerate(effective[:MOST_MAPS]):
-        queries, keys = _axis("query", weights.shape[0]), _axis("key", weights.shape[1])
+        queries, keys = _axis(said("query"), weights.shape[0]), _axis(said("key"), weights.shape[1])
         hidden = ~np.broadcast_to(outcome.tensors["mask"][i], weights.shape)
-        yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys, hidden=hidden)
+        name = numbered(said("sequence"), i + 1)
+        yield name, Map(weights.astype(np.float64), queries, keys, hidden=hidden)
 
 
 def _axis(name: str, size: int) -> MapAxis:
@@ -201,14 +203,16 @@ def draw(outcome: Outcome, path: Path) -> None:
     from attnexp.plots.style import save, style
 
     names, cells = zip(*maps(outcome), strict=True)
-    said = [f"{group}={name}" for group, name in outcome.chosen.items()]
-    subtitle = ", ".join([*said, f"seed {outcome.seed}"])
+    words = [f"{group}={name}" for group, name in outcome.chosen.items()]
+    subtitle = told(joined(said(", "), [*words, numbered(said("seed"), outcome.seed)]))
     with writable("--output", path), style():
-        save(draw_grid([cells], [names], [""], outcome.title, subtitle), [path])
+        save(draw_grid([cells], [[*map(told, names)]], [""], outcome.title, subtitle), [path])
 
 
-def write_page(outcome: Outcome, path: Path) -> None:
+def write_page(outcome: Outcome, path: Path, language: str) -> None:
     """Write a page that computes every step again when a number is edited.
+
+    It begins in `language`, and has a switch to the other.
 
     Raises RequestError for more than `MOST_NUMBERS` numbers, for a score or a normalizer that
     cannot be traced or have parameters that are not finite in 16 bits, and for a file that cannot
@@ -241,5 +245,7 @@ def write_page(outcome: Outcome, path: Path) -> None:
     name = ", ".join(words).replace("model ", "score ")
     model = TensorModel(name, StepsProgram(program_of(graph)), given)
     result, data = Result(name, "", None, None), DataSection(name, 0, computed=[model])
-    content = Page(outcome.title, COLOURS, AROUND_ZERO, results=[result], data=[data])
+    content = Page(
+        outcome.title, COLOURS, AROUND_ZERO, results=[result], data=[data], language=language
+    )
     write_output("--output", path, page(content).encode("utf-8", "replace"))

@@ -16,7 +16,7 @@ from attnexp.plots.style import (
     name_lines,
     new_figure,
     plot_axes,
-    range_word,
+    range_of,
     save,
     style,
 )
@@ -37,7 +37,7 @@ def draw_curves(
     drawn = [point for point in points if len(places[point.curve]) > 1]
     with style(look.settings):
         curves = list(dict.fromkeys(point.curve for point in drawn))
-        subtitle = f"mean of {seeds} seeds, {range_word(len(curves))}: smallest to largest"
+        subtitle = f"mean of {seeds} seeds, {range_of(len(curves))}: smallest to largest"
         figure = new_figure(5.6, 3.9, title, subtitle)
         axes = plot_axes(figure)
         styled = zip(curves, line_styles(len(curves)), strict=True)

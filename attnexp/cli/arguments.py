@@ -13,6 +13,7 @@ from typing import Any, Literal, NoReturn
 
 from attnexp.cli.candidates import Candidates, files, runs
 from attnexp.core.errors import CommandEnded, RequestError, nearest_text, none_of
+from attnexp.core.language import LANGUAGES
 from attnexp.runs.files import SUMMARY
 from attnexp.tables.formats import FORMATS, Output, chosen_format
 from attnexp.tables.paper import Paper, of_venue
@@ -170,6 +171,13 @@ def add_where(parser: Arguments) -> None:
     """Add the argument that chooses among the runs below the paths."""
     parser.add_argument(
         "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
+    )
+
+
+def add_language(parser: Arguments, default: str | None = LANGUAGES[0]) -> None:
+    """Add the argument for the language of fixed texts."""
+    parser.add_argument(
+        "--lang", choices=LANGUAGES, default=default, help="fixed texts in English or in Chinese"
     )
 
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp.attend.request import GROUPS, TENSORS, read_request
-from attnexp.cli.arguments import Arguments
+from attnexp.cli.arguments import Arguments, add_language
 from attnexp.cli.candidates import chosen, files
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
+from attnexp.core.language import LANGUAGES, speaking
 from attnexp.runs.files import PICTURES, finite, require_output
 
 PAGE = ".html"
@@ -42,6 +43,8 @@ def main(argv: Sequence[str]) -> None:
     typed = {name: text for name in TENSORS if (text := getattr(arguments, name)) is not None}
     request = read_request(arguments.words, typed, arguments.file)
     job = request.compose(arguments.config_dir)
+    if arguments.lang is not None and arguments.output is None:
+        raise RequestError("--lang is for the map or the page: name its file with --output")
     if arguments.output is not None and arguments.output.suffix == PAGE:
         require_output("--output", arguments.output)
     with console.status("loading PyTorch"):
@@ -55,7 +58,12 @@ def main(argv: Sequence[str]) -> None:
     else:
         show(outcome, request.tensors, arguments.config_dir)
     if arguments.output is not None:
-        (write_page if arguments.output.suffix == PAGE else draw)(outcome, arguments.output)
+        language = arguments.lang or LANGUAGES[0]
+        if arguments.output.suffix == PAGE:
+            write_page(outcome, arguments.output, language)
+        else:
+            with speaking(language):
+                draw(outcome, arguments.output)
         if arguments.format != "json":
             console.say(
                 f"the {'page' if arguments.output.suffix == PAGE else 'map'} is in "
@@ -100,6 +108,7 @@ def make_parser() -> Arguments:
         metavar="FILE",
         help="the map: .png, .svg or .pdf; or a page on which tensors are edited: .html",
     )
+    add_language(parser, default=None)
     parser.add_argument(
         "--config-dir", type=Path, metavar="DIR", help="a configuration of your own"
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import (
     Arguments,
+    add_language,
     add_runs,
     add_view,
     add_where,
@@ -26,6 +27,7 @@ from attnexp.cli.drawing import (
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, writable
+from attnexp.core.language import speaking
 from attnexp.runs import files
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
     check_metric(runs, arguments.metric, kinds)
     folder = arguments.output or figures_folder(runs, paths)
     subjects = runs if len(runs) == 1 else comparisons(runs)
-    with writable("--output", folder):
+    with writable("--output", folder), speaking(arguments.lang):
         options = Options(view, arguments.metric, look, arguments.columns, arguments.most)
         made = []
         for file in drawn(subjects, folder, options, kinds, formats):
@@ -148,5 +150,6 @@ def make_parser() -> Arguments:
     add_view(parser, heads="each, or their mean")
     add_grid(parser)
     add_look(parser)
+    add_language(parser)
     add_names(parser)
     return parser

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where
+from attnexp.cli.arguments import Arguments, add_language, add_runs, add_trust, add_where
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
+from attnexp.core.language import said
 from attnexp.runs import files
 from attnexp.runs.files import require_output, write_output
 
@@ -113,7 +114,7 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
 
     names = asked_names(arguments, runs)
     programs = None if arguments.static or progress else _programs(arguments)
-    content = report_content(arguments.title, runs, names, programs, progress)
+    content = report_content(arguments.title, runs, names, programs, progress, arguments.lang)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     told = f"{count} in {console.relative(arguments.output)}"
@@ -161,7 +162,10 @@ def make_parser() -> Arguments:
         "--static", action="store_true", help="leave out the models with which the page computes"
     )
     add_trust(parser)
-    parser.add_argument("--title", default="Attention, compared", help="what the page is called")
+    add_language(parser)
+    parser.add_argument(
+        "--title", default=said("Attention, compared"), help="what the page is called"
+    )
     parser.add_argument(
         "--live",
         action="store_true",

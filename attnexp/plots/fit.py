@@ -1,5 +1,6 @@
 """The picture of fitted curves."""
 
+from attnexp.core.language import said, say
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import (
     compared_curves,
@@ -33,16 +34,16 @@ def draw_fit(comparison: Comparison, options: Options) -> Figures:
     x, truth, predictions = compared_curves(comparison)
     lines = lines_of(comparison)
     predicted = best_of([lines[i] for i in predictions])
-    figure, axes = line_axes(comparison, "Fit", len(predicted))
+    figure, axes = line_axes(comparison, said("Fit"), len(predicted))
     if all(same_examples(first.attention, run.attention) for run in runs[1:]):
         draw_points(axes, training_points(first), TRAINED)
     if truth is not None:
-        axes.plot(x, truth, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="truth")
+        axes.plot(x, truth, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label=say("truth"))
     elif alone:
         draw_points(axes, held_out_points(first), TESTED)
     drawn = zip(predicted, predictions.values(), strict=True)
     for place, ((_, name, line), values) in enumerate(drawn):
-        draw_band(axes, x, values, name or "prediction", line, place, len(predicted))
+        draw_band(axes, x, values, name or say("prediction"), line, place, len(predicted))
     axes.set_xlabel(next(iter(first.attention.x_names), "x"))
     axes.set_ylabel(first.attention.y_name or "y")
     name_lines(axes)

@@ -14,6 +14,7 @@ from matplotlib.colors import Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from attnexp.core.language import say, told
 from attnexp.plots.style import (
     FAINT,
     HEAD,
@@ -131,22 +132,22 @@ def draw_grid(
             _tick(axes.yaxis, one.rows, heights[i], labelled=first)
             _tick(axes.xaxis, one.columns, widths[j], labelled=_is_labelled(cells, i, j))
             if j == 0:
-                own = "" if downwards else one.rows.name
+                own = "" if downwards else told(one.rows.name)
                 axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{own}".strip())
             if last and not across:
-                axes.set_xlabel(one.columns.name)
+                axes.set_xlabel(told(one.columns.name))
             if i < len(titles) and titles[i][j]:
                 name = wrapped(titles[i][j], widths[j])
                 axes.set_title(name, fontsize=fitting_size(name, widths[j], 9), pad=4)
     size = rcParams["axes.labelsize"]
     if across:
-        figure.supxlabel(across, fontsize=size, color=INK)
+        figure.supxlabel(told(across), fontsize=size, color=INK)
     if downwards:
-        figure.supylabel(downwards, fontsize=size, color=INK)
+        figure.supylabel(told(downwards), fontsize=size, color=INK)
     scale = figure.colorbar(
         ScalarMappable(norm, _colours_of(norm)),
         ax=list(grid[:, -1]),
-        label="weight, root scale" if rooted else "weight",
+        label=say("weight, root scale") if rooted else say("weight"),
         extend=("both" if signed else "max") if beyond else "neither",
         fraction=0.06,
         shrink=min(1.0, BAR / sum(heights)),

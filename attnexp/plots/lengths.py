@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from attnexp.core.language import capitalized, said, say
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import WIDE, runs_of, spans_powers
 from attnexp.plots.style import INK, best_of, draw_band, line_axes, lines_of, name_lines
@@ -33,7 +34,7 @@ def draw_lengths(comparison: Comparison, options: Options) -> Figures:
     measured = best_of([each for each in lines_of(comparison) if _has_lengths(each[0].runs)])
     if not measured or not any(_is_beyond(run) for one, _, _ in measured for run in one.runs):
         return
-    figure, axes = line_axes(comparison, "Exact match", len(measured))
+    figure, axes = line_axes(comparison, capitalized(said("exact match")), len(measured))
     _set_axes(axes, [run for run in runs_of(comparison) if _has_lengths([run])])
     for place, (one, name, line) in enumerate(measured):
         marked = {**line, "marker": line.get("marker") or MARKER}
@@ -71,8 +72,8 @@ def _set_axes(axes: Axes, runs: Sequence[Run]) -> None:
     trained = [_numbers(run, TRAINED) for run in runs]
     shortest = min(lengths["shortest"] for lengths in trained)
     longest = max(lengths["longest"] for lengths in trained)
-    axes.set_xlabel("length of the source")
-    axes.set_ylabel("exact match")
+    axes.set_xlabel(say("length of the source"))
+    axes.set_ylabel(say("exact match"))
     axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     lengths = sorted({int(length) for run in runs for length in _numbers(run, SHARES)})
@@ -81,5 +82,5 @@ def _set_axes(axes: Axes, runs: Sequence[Run]) -> None:
         axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
         axes.xaxis.set_minor_locator(NullLocator())
     axes.axvspan(
-        shortest - 0.5, longest + 0.5, color=INK, alpha=0.08, linewidth=0, label="in training"
+        shortest - 0.5, longest + 0.5, color=INK, alpha=0.08, linewidth=0, label=say("in training")
     )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text
+from attnexp.core.language import said
 from attnexp.runs import files
 from attnexp.runs.attention import StoredAttention
 from attnexp.runs.folder import Run
@@ -91,8 +92,13 @@ def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
 
 def words(column: str) -> str:
     """Return a column of metrics.csv in words."""
+    if column == "loss":
+        return said("training loss")
+    if column == "val_loss":
+        return said("validation loss")
     plain = column.replace("_", " ")
-    return "training loss" if plain == "loss" else re.sub("^val ", "validation ", plain)
+    metric = plain.removeprefix("val ")
+    return plain if metric == plain else said("validation {metric}", metric=metric)
 
 
 def wants_log(columns: Sequence[str], values: NDArray[np.float64]) -> bool:

@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text
+from attnexp.core.language import capitalized, said, say, told
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import asked_columns, runs_of, wants_log, words
 from attnexp.plots.style import (
@@ -45,7 +46,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     )
     if not trained:
         raise RequestError(f"no configuration has {choices_text(columns)} in all its runs")
-    figure, axes = line_axes(comparison, _name(columns).capitalize(), len(trained))
+    figure, axes = line_axes(comparison, capitalized(_name(columns)), len(trained))
     drawn = [[seeds_by_epoch(one, column) for column in columns] for one, _, _ in trained]
     _set_axes(axes, columns, [values for lines in drawn for _, values in lines])
     for place, ((_, name, line), columns_drawn) in enumerate(zip(trained, drawn, strict=True)):
@@ -53,7 +54,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
             dashed = line if len(columns) == 1 else {**line, "linestyle": LINES[i % len(LINES)]}
             draw_band(axes, epochs, values, "" if i else name, dashed, place, len(trained))
     for i, column in enumerate(columns) if len(columns) > 1 else ():
-        axes.plot([], [], LINES[i % len(LINES)], color=INK, label=words(column))
+        axes.plot([], [], LINES[i % len(LINES)], color=INK, label=told(words(column)))
     name_lines(axes)
     yield file_word(options.metric if options.metric in columns else "loss"), figure
 
@@ -65,12 +66,12 @@ def _columns(comparison: Comparison, metric: str | None) -> list[str]:
 
 
 def _name(columns: Sequence[str]) -> str:
-    return words(columns[0]) if len(columns) == 1 else "loss"
+    return words(columns[0]) if len(columns) == 1 else said("loss")
 
 
 def _set_axes(axes: Axes, columns: Sequence[str], values: Sequence[NDArray[np.float64]]) -> None:
-    axes.set_xlabel("epoch")
-    axes.set_ylabel(_name(columns))
+    axes.set_xlabel(say("epoch"))
+    axes.set_ylabel(told(_name(columns)))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     together = np.concatenate([each.ravel() for each in values])

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core.errors import RequestError
+from attnexp.core.language import capitalized, joined, numbered, said, told
 from attnexp.plots.answers import with_answer
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
@@ -63,8 +64,8 @@ def _attention_figure(run: Run, options: Options) -> Figure:
     resolved = attention.resolve(view, _most(options, EXAMPLES) if alone else options.most or 1)
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
-    seen = f"{name} attention"
-    across, down = [f"head {head + 1}" for head in shown_heads], [""]
+    seen: str = said("{name} attention", name=name)
+    across, down = [told(numbered(said("head"), head + 1)) for head in shown_heads], [""]
     if alone:
         layer, head = shown_layers[0], shown_heads[0]
         cells = [[_map(run, name, example, layer, head) for example in examples]]
@@ -74,10 +75,14 @@ def _attention_figure(run: Run, options: Options) -> Figure:
         pairs = [(example, layer) for example in examples for layer in shown_layers]
         cells = [[_map(run, name, i, layer, h) for h in shown_heads] for i, layer in pairs]
         down = [
-            "\n".join([f"example {i + 1}"] * several + [f"layer {layer + 1}"] * (layers > 1))
+            "\n".join(
+                example_names([i]) * several
+                + [told(numbered(said("layer"), layer + 1))] * (layers > 1)
+            )
             for i, layer in pairs
         ]
-    return _grid(cells, across, down, run.title, subtitle_of(seen, run.primary, cells), options)
+    subtitle = subtitle_of(seen, run.primary, cells)
+    return _grid(cells, across, down, told(run.title), subtitle, options)
 
 
 def _grid(
@@ -117,7 +122,10 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
         return
     epochs = _spread(kept, _most(options, COLUMNS))
     cells = [[_grown(run, epoch, options.view) for epoch in epochs] for _, run in rows]
-    across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
+    across, down = (
+        [told(numbered(said("epoch"), epoch)) for epoch in epochs],
+        [name for name, _ in rows],
+    )
     title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
     yield "growth", _grid(cells, across, down, title, subtitle, options)
 
@@ -128,7 +136,7 @@ def growth_frames(comparison: Comparison, options: Options) -> Iterator[Figure]:
     cells = [[_grown(run, epoch, options.view) for _, run in rows] for epoch in epochs]
     for epoch, maps in zip(epochs, cells, strict=True):
         title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
-        title += f", epoch {epoch}"
+        title += told(said(", ")) + told(numbered(said("epoch"), epoch))
         names = [name for name, _ in rows]
         yield draw_named(maps, names, title, subtitle, options.columns, [*chain(*cells)])
 
@@ -160,9 +168,10 @@ def _of_growth(
     resolved = first.resolve(view, 1)
     seen = first.words(resolved)
     if len(first.batch["keys"]) > 1:
-        seen += f", example {resolved.examples[0] + 1}"
-    which = "" if comparison.alone else f"seed {comparison.typical_seed}"
-    return title_of(comparison, "Growth of attention"), subtitle_of(seen, which, cells)
+        example = numbered(said("example"), resolved.examples[0] + 1)
+        seen = joined(said(", "), [seen, example])
+    which = "" if comparison.alone else numbered(said("seed"), comparison.typical_seed)
+    return title_of(comparison, said("Growth of attention")), subtitle_of(seen, which, cells)
 
 
 def compare_attention(comparison: Comparison, options: Options) -> Figures:
@@ -195,12 +204,12 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     first = comparison.configurations[0].with_seed(seeds[0]).attention
     across = example_names(first.resolve(options.view, _most(options, EXAMPLES)).examples)
     if one_example:
-        across = [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else [""]
-    which = "" if len(seeds) > 1 else f"seed {seeds[0]}"
+        across = [told(numbered(said("seed"), seed)) for seed in seeds] if len(seeds) > 1 else [""]
+    which = "" if len(seeds) > 1 else numbered(said("seed"), seeds[0])
     subtitle = subtitle_of(_seen(comparison, seeds[0], options.view), which, rows)
-    title, names = f"Attention{comparison.scope}", names_of(comparison)
+    title, names = told(comparison.titled(capitalized(said("attention")))), names_of(comparison)
     if many:
-        which = "" if one_example else f", {across[0]}"
+        which = "" if one_example else told(said(", ")) + across[0]
         alone, columns = [row[0] for row in rows], options.columns
         if columns is None and options.look.width is not None:
             columns = _columns(options.look, len(alone))
@@ -242,7 +251,7 @@ def _answered_maps(run: Run, options: Options) -> list[Map]:
 
 def example_names(examples: Sequence[int]) -> list[str]:
     """Return the names of examples, which count from 1."""
-    return [f"example {example + 1}" for example in examples]
+    return [told(numbered(said("example"), example + 1)) for example in examples]
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
@@ -250,15 +259,15 @@ def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
     maps = [one for row in cells for one in row]
     rows = maps[0].rows
     order = rows.name.removeprefix("test ")
-    points = f"a cell per point, in order of {order}" if rows.numbers is not None else ""
-    gold = "outlined: gold position" if any(one.gold is not None for one in maps) else ""
+    points = said("a cell per point, in order of {x}", x=order) if rows.numbers is not None else ""
+    gold = said("outlined: gold position") if any(one.gold is not None for one in maps) else ""
     hidden = any(one.hidden is not None and one.hidden.any() for one in maps)
-    hatched = "hatched: hidden by a mask" if hidden else ""
+    hatched = said("hatched: hidden by a mask") if hidden else ""
     answers = ""
     if any(one.rows.decoded for one in maps):
         wrong = any(len(one.rows.wrong) for one in maps)
-        answers = "red: target\N{NOT EQUAL TO}decoded" if wrong else "decoded as the target"
-    return ", ".join(filter(None, [seen, more, points, gold, answers, hatched]))
+        answers = said("red: target≠decoded") if wrong else said("decoded as the target")
+    return told(joined(said(", "), filter(None, [seen, more, points, gold, answers, hatched])))
 
 
 def _spread(epochs: list[int], most: int) -> list[int]:
@@ -285,4 +294,6 @@ def _seen(comparison: Comparison, seed: int, view: View) -> str:
     seen = {attention.words(attention.resolve(view, 1)) for attention in attentions}
     if len(seen) == 1:
         return seen.pop()
-    return "attention of the last layer, mean of the heads" if view.head is None else "attention"
+    if view.head is None:
+        return joined(said(", "), [said("attention of the last layer"), said("mean of the heads")])
+    return said("attention")

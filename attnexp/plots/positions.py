@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from attnexp.core.language import numbered, said, say, told
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.style import draw_band, line_styles, name_lines, new_figure, panels
 from attnexp.runs.folder import Run
@@ -52,20 +53,23 @@ def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
 
 def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     count, dim = table.shape
-    kind = f"{run.choices['positions']} positions"
-    figure = new_figure(8.8, 3.7, run.title, f"{kind}{f' of the {side}' if side else ''}")
+    shown = said("{kind} positions", kind=run.choices["positions"])
+    if side:
+        shown = said("{shown} of the {side}", shown=shown, side=side)
+    figure = new_figure(8.8, 3.7, told(run.title), told(shown))
     heat = min(max(2.4 * dim / max(count, 1), 1.2), 2.6)
     ((left, right),) = panels(figure, columns=2, width_ratios=[heat, 5.3 - heat])
     largest = float(np.abs(table).max())
     drawn = left.imshow(table, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
     left.spines[:].set_visible(False)
-    left.set_xlabel("dimension")
-    left.set_ylabel("position")
+    left.set_xlabel(say("dimension"))
+    left.set_ylabel(say("position"))
     figure.colorbar(drawn, ax=left, fraction=0.06).outline.set_visible(False)
     for place, (one, line) in enumerate(zip(_chosen(dim), line_styles(CURVES), strict=False)):
         values = table[None, :, one]
-        draw_band(right, np.arange(float(count)), values, f"dimension {one}", line, place, CURVES)
-    right.set_xlabel("position")
+        name = told(numbered(said("dimension"), one))
+        draw_band(right, np.arange(float(count)), values, name, line, place, CURVES)
+    right.set_xlabel(say("position"))
     for axis in (left.xaxis, left.yaxis, right.xaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     name_lines(right)

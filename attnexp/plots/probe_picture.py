@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from attnexp.core.language import joined, said, say, told
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.look import Look
 from attnexp.plots.style import (
@@ -63,11 +64,12 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     if not grids or not rows:
         grids, rows = {}, names
     labels = [label for _, label, _, _ in probed]
-    below = "dashed: with the learned weights"
+    parts = [said("dashed: with the learned weights")]
     if grids:
-        below += f"; squares: change of {metric} when the head is taken out"
+        parts.append(said("squares: change of {metric} when the head is taken out", metric=metric))
+    below = told(joined(said("; "), parts))
     heads_across = _grids_across(grids, options.look)
-    title = title_of(comparison, "Interventions")
+    title = title_of(comparison, said("Interventions"))
     figure, axes, squares = _figure(title, below, rows, labels, grids, heads_across)
     _draw_dots(axes, probed, metric, rows)
     axes.set_gid(ROWS)
@@ -177,7 +179,7 @@ def _draw_heads(axes: Axes, part: str, changes: NDArray[np.float64], end: float)
     axes.set_xticks(range(heads), map(str, range(1, heads + 1)))
     axes.set_yticks(range(layers), map(str, range(1, layers + 1)))
     axes.set_title(part, fontsize=8.5, pad=4)
-    axes.set_xlabel("head")
-    axes.set_ylabel("layer")
+    axes.set_xlabel(say("head"))
+    axes.set_ylabel(say("layer"))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

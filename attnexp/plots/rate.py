@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
+from attnexp.core.language import said, say
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import runs_of
 from attnexp.plots.style import (
@@ -48,7 +49,7 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     if not models or any(each != data[0] for each in data):
         return
     lines = {name: _line(table) for name, table in models.items()}
-    title = f"Consistency on {runs[0].choices['data']}"
+    title = say("{shown} on {data}", shown=said("Consistency"), data=runs[0].choices["data"])
     figure = new_figure(5.6, 3.9, title, bands_of(comparisons[0], len(lines)))
     axes = plot_axes(figure)
     styled = zip(lines.items(), line_styles(len(lines)), strict=True)
@@ -61,8 +62,8 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(sizes, [f"{size:,g}" for size in sizes])
     log_axis(axes, "y", np.concatenate([errors.ravel() for _, errors in lines.values()]))
-    axes.set_xlabel("number of training points n")
-    axes.set_ylabel("test error")
+    axes.set_xlabel(say("number of training points n"))
+    axes.set_ylabel(say("test error"))
     name_lines(axes)
     yield "consistency", figure
 

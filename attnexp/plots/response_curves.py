@@ -10,6 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from attnexp.core.language import joined, said, say, told
 from attnexp.plots.lines import Response, held_out_points, training_points
 from attnexp.plots.style import (
     FAINT,
@@ -32,22 +33,22 @@ TRAINED: Style = {
     "facecolors": "none",
     "edgecolors": FAINT,
     "linewidths": 0.9,
-    "label": "training points",
+    "label": said("training points"),
 }
-TESTED: Style = {"s": 9, "color": INK, "linewidths": 0, "label": "test points"}
+TESTED: Style = {"s": 9, "color": INK, "linewidths": 0, "label": said("test points")}
 ON_SURFACE: Style = {"s": 22, "edgecolors": "white", "linewidths": 0.8, "clip_on": False}
 """The style of points of training and test."""
 
 
 def draw_points(axes: Axes, points: NDArray[np.float64], style: Style, x: int = 0) -> None:
     """Draw y, the last column of points, against one of their inputs."""
-    axes.scatter(points[:, x], points[:, -1], **style)
+    axes.scatter(points[:, x], points[:, -1], **{**style, "label": told(style["label"])})
 
 
 def draw_surface(run: Run, surface: Response) -> Figure:
     """Return the prediction over two inputs as colours, with the rows in the colour of their y."""
     x_names, y_name = run.attention.x_names, run.attention.y_name
-    figure = new_figure(5.9, 4.7, run.title, run.primary)
+    figure = new_figure(5.9, 4.7, told(run.title), run.primary)
     ((axes,),) = panels(figure)
     first, second = (np.unique(surface.x[:, i]) for i in range(2))
     z = surface.prediction.reshape(len(first), len(second)).T
@@ -55,8 +56,8 @@ def draw_surface(run: Run, surface: Response) -> Figure:
     y = np.concatenate([surface.prediction, trained[:, -1], tested[:, -1]])
     style: dict[str, Any] = {"norm": Normalize(y.min(), y.max()), "cmap": "viridis"}
     drawn = axes.pcolormesh(first, second, z, shading="nearest", rasterized=True, **style)
-    for points, marker, label in ((trained, "o", "training"), (tested, "D", "test")):
-        named = f"{y_name} of {label} points"
+    for points, marker, of in ((trained, "o", TRAINED), (tested, "D", TESTED)):
+        named = say("{y} of {points}", y=y_name, points=of["label"])
         x, y, colours = points.T
         axes.scatter(x, y, c=colours, marker=marker, label=named, zorder=3, **ON_SURFACE, **style)
     axes.set_xlabel(x_names[0])
@@ -76,13 +77,14 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
     """
     changes = [np.ptp(curve.prediction) for curve in curves]
     shown = sorted(np.argsort(changes)[::-1][:MOST_INPUTS].tolist())
-    subtitle = "the other inputs at their medians"
+    parts = [run.primary] if run.primary else []
+    parts.append(said("the other inputs at their medians"))
     if len(shown) < len(curves):
-        subtitle += f"; the {len(shown)} of {len(curves)} inputs that change it most"
+        counts = {"shown": len(shown), "count": len(curves)}
+        parts.append(said("the {shown} of {count} inputs that change it most", **counts))
     rows, across = -(-len(shown) // ACROSS), min(len(shown), ACROSS)
-    primary = f"{run.primary}; " if run.primary else ""
     size = 2.5 * across + 1.9, 2.5 * rows + HEAD
-    figure = new_figure(*size, run.title, f"{primary}{subtitle}")
+    figure = new_figure(*size, told(run.title), told(joined(said("; "), parts)))
     grid = panels(figure, rows, across, sharey=True)
     trained, tested = training_points(run), held_out_points(run)
     for axes, at in zip(grid.flat, shown, strict=False):
@@ -90,7 +92,7 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
         draw_points(axes, tested, TESTED, at)
         own = curves[at]
         axes.plot(
-            own.x[:, at], own.prediction, linewidth=2, label="prediction", **line_styles(1)[0]
+            own.x[:, at], own.prediction, linewidth=2, label=say("prediction"), **line_styles(1)[0]
         )
         axes.set_xlabel(own.varied)
     for empty in grid.flat[len(shown) :]:

@@ -30,6 +30,7 @@ from rich.cells import cell_len
 
 from attnexp.core import console
 from attnexp.core.errors import shortened_value
+from attnexp.core.language import Said, counted, numbered, said, say, told
 from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
@@ -253,20 +254,22 @@ def bands_of(comparison: Comparison, count: int) -> str:
         return comparison.alone.primary
     counts = {len(one.runs) for one in comparison.configurations}
     if counts == {1}:
-        return seed_of(comparison)
-    over = f"{counts.pop()} seeds" if len(counts) == 1 else "seeds"
-    return f"line: mean over {over}, {range_word(count)}: smallest to largest"
+        return told(seed_of(comparison))
+    over = counted("{count} seed", counts.pop()) if len(counts) == 1 else said("seeds")
+    return say(
+        "line: mean over {seeds}, {range}: smallest to largest", seeds=over, range=range_of(count)
+    )
 
 
 def seed_of(comparison: Comparison) -> str:
     """Return the seed of all runs in words, nothing if they have several."""
     seeds = {seed for one in comparison.configurations for seed in one.seeds}
-    return f"seed {seeds.pop()}" if len(seeds) == 1 else ""
+    return numbered(said("seed"), seeds.pop()) if len(seeds) == 1 else ""
 
 
-def range_word(count: int) -> str:
+def range_of(count: int) -> Said:
     """Return the word for the range of seeds in a picture of `count` lines."""
-    return "band" if count <= BANDS else "bars"
+    return said("band") if count <= BANDS else said("bars")
 
 
 def line_axes(comparison: Comparison, shown: str, count: int) -> tuple[Figure, Axes]:
@@ -277,7 +280,7 @@ def line_axes(comparison: Comparison, shown: str, count: int) -> tuple[Figure, A
 
 def title_of(comparison: Comparison, shown: str) -> str:
     """Return the title of a run alone, else that of the picture with its data."""
-    return comparison.alone.title if comparison.alone else f"{shown}{comparison.scope}"
+    return told(comparison.alone.title if comparison.alone else comparison.titled(shown))
 
 
 def lines_of(comparison: Comparison) -> list[tuple[Configuration, str, Line]]:
@@ -305,7 +308,8 @@ def best_of(
     order = sorted(range(len(lines)), key=lambda i: _rank(lines[i][0]))
     best, found, others = set(order[:DIRECT]), iter(line_styles(DIRECT)), len(lines) - DIRECT
     shown: list[tuple[Configuration, str, Line]] = []
-    names = iter([f"{others} other{'s' * (others > 1)}", *["_other"] * others])
+    grey = told(counted("{count} other", others))
+    names = iter([grey, *["_other"] * others])
     for i, (one, name, _) in enumerate(lines):
         shown.append((one, name, next(found)) if i in best else (one, next(names), OTHERS))
     return shown

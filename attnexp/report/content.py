@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from attnexp.core import console
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
+from attnexp.core.language import capitalized, said
 from attnexp.plots.colours import DIVERGING, VIRIDIS, hexadecimal
 from attnexp.plots.lines import (
     asked_columns,
@@ -91,11 +92,13 @@ def report_content(
     renaming: Renaming = KEPT,
     models: Models | None = None,
     progress: str = "",
+    language: str | None = None,
 ) -> Page:
     """Return the page of runs.
 
     A part that cannot be made is one of the `further` remarks, and a warning, as is a run that
     cannot be drawn, which is in the tables alone. `models` gives those of a comparison, if any.
+    The page begins in `language`, and has a switch to the other; without one it is in English.
     `progress` says how far runs are that have not finished; their curves so far are on the page
     then.
     """
@@ -121,6 +124,7 @@ def report_content(
         every=[*every_run(frame)],
         notes=report.notes,
         further=further,
+        language=language,
         live=Live(progress, [*_running(runs)]) if progress else None,
     )
 
@@ -133,7 +137,7 @@ def _running(runs: Sequence[Run]) -> Iterable[Chart]:
         names = zip(labels(own), own, strict=True)
         each = tuple(Configuration(f"{name}, seed {run.seed}", (run,)) for name, run in names)
         for chart in _training(Comparison(data, each), own):
-            yield replace(chart, title=f"{data}: {chart.y} so far")
+            yield replace(chart, title=said("{what}: {text}", what=data, text=chart.y))
 
 
 def _data(
@@ -181,7 +185,7 @@ def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
         together = np.concatenate(values) if values else np.zeros(0)
         if np.isfinite(together).any():
             name, log = words(column), wants_log([column], together)
-            yield Chart(name.capitalize(), "epoch", name, log, lines, points=())
+            yield Chart(capitalized(name), said("epoch"), name, log, lines, points=())
 
 
 def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
@@ -189,7 +193,7 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
         return
     x, truth, predictions = compared_curves(comparison)
     names = runs[0].attention
-    known = [] if truth is None else [Series("truth", None, plain(x), plain(truth))]
+    known = [] if truth is None else [Series(said("truth"), None, plain(x), plain(truth))]
     same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     lines = [
         _line(place, comparison.configurations[place], x, values)
@@ -197,7 +201,7 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
     ]
     points = [plain(point) for point in training_points(runs[0])] if same else ()
     side = next(iter(names.x_names), "x")
-    yield Chart("Fit", side, names.y_name or "y", False, [*known, *lines], points)
+    yield Chart(said("Fit"), side, names.y_name or "y", False, [*known, *lines], points)
 
 
 def _line(

@@ -320,6 +320,9 @@ class Live(Struct, frozen=True):
 class Page(Struct, frozen=True):
     """A page: verdicts, results by table, pictures by data set, tables of all runs, and remarks.
 
+    Texts that are `Said` are in both languages. The page begins in its `language` and has a switch;
+    without one it is in English alone.
+
     `notes` have to be read with the verdicts, and `further` are the remarks that change less. The
     `colours` of maps go from weight 0 to the largest, `diverging` ones from the most negative. A
     `live` page loads itself again.
@@ -334,4 +337,5 @@ class Page(Struct, frozen=True):
     every: Sequence[TextTable] = ()
     notes: Sequence[str] = ()
     further: Sequence[str] = ()
+    language: str | None = None
     live: Live | None = None

@@ -9,6 +9,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from attnexp.core.language import LANGUAGES, Said, in_chinese, said, table
 from attnexp.report.page import Page
 
 EVERY = 5
@@ -17,8 +18,10 @@ EVERY = 5
 LOADER = PackageLoader("attnexp.report", "template")
 """The page, its styles and its scripts."""
 
+UNSCRIPTED = said("This page draws its tables and pictures with JavaScript, which is switched off.")
+
 STYLES = ("page.css", "compute.css")
-SCRIPTS = ("interpreter.js", "laws.js", "writings.js", "compute.js", "page.js")
+SCRIPTS = ("language.js", "interpreter.js", "laws.js", "writings.js", "compute.js", "page.js")
 
 
 def page(content: Page) -> str:
@@ -33,24 +36,35 @@ def page(content: Page) -> str:
         "\n".join(LOADER.get_source(environment, name)[0] for name in names)
         for names in (STYLES, SCRIPTS)
     )
+    zh = content.language == "zh"
     return environment.get_template("page.html").render(
-        title=content.title,
+        language="zh-CN" if zh else "en",
+        title=in_chinese(content.title) if zh else content.title,
+        unscripted=in_chinese(UNSCRIPTED) if zh else UNSCRIPTED,
         refresh=EVERY if content.live else None,
         style=Markup(style),
         style_hash=_hash(style),
         script=Markup(script),
         script_hash=_hash(script),
         content=Markup(script_json(content)),
+        table=Markup(script_json(table() if content.language else {})),
     )
 
 
 def script_json(content: Any) -> str:
     """Return JSON that is safe inside a script element."""
-    plain = msgspec.to_builtins(content, enc_hook=float)  # of a NumPy float
+    plain = msgspec.to_builtins(content, enc_hook=_plain)
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _plain(value: Any) -> Any:
+    """Return a text in both languages, or a number of NumPy, as plain values."""
+    if isinstance(value, Said):
+        return dict(zip(LANGUAGES, (str(value), value.zh), strict=True))
+    return float(value)
 
 
 def _hash(text: str) -> str:

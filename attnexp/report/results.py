@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from attnexp.core.language import joined, numbered, said
 from attnexp.plots.lines import spans_powers
 from attnexp.report.page import DotRow, Dots, Heading, Result, TextCell, TextTable
 from attnexp.runs.files import finite
@@ -12,15 +13,15 @@ from attnexp.select.configurations import Comparison
 from attnexp.select.frame import Frame
 from attnexp.tables.entries import ResultsTable, TableEntry
 from attnexp.tables.grid import NOTHING, Grid, GridCell, Head, Line, listed
-from attnexp.tables.reports import runs_report
+from attnexp.tables.reports import better_words, runs_report
 from attnexp.tables.sentences import row_name
 
 ROWS = 40
 """The most configurations in a picture of a metric; a table has them all."""
 
-APART = "not compared: other data"
-EACH_APART = "not compared: each row has other data"
-OTHERS = "other data: compared with each other"
+APART = said("not compared: other data")
+EACH_APART = said("not compared: each row has other data")
+OTHERS = said("other data: compared with each other")
 """The words above rows that are not compared with those before them."""
 
 FIRST = ("mean", "standing")
@@ -54,17 +55,17 @@ def compared_text(table: ResultsTable, results: Grid) -> str:
     if table.metrics:
         metric = table.metrics[0]
         better = table.frame.better.get(metric)
-        parts.append(f"{metric}, {better} is better" if better else metric)
-    return "; ".join(parts)
+        parts.append(joined(said(", "), [metric, better_words(better)]) if better else metric)
+    return joined(said("; "), parts)
 
 
 def _seeds(frame: Frame) -> str:
     seeds = sorted({int(seed) for seed in frame.column("seed")})
     if len(seeds) == 1:
-        return f"seed {seeds[0]}"
+        return numbered(said("seed"), seeds[0])
     if len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1)):
-        return f"seeds {seeds[0]} to {seeds[-1]}"
-    return f"seeds {listed(seeds)}"
+        return said("seeds {first} to {last}", first=seeds[0], last=seeds[-1])
+    return said("seeds {list}", list=listed(seeds))
 
 
 def _dots(table: ResultsTable) -> Dots | None:
@@ -112,7 +113,7 @@ def _named(table: ResultsTable, grid: Grid) -> Grid:
     others = [i for i in after if i not in first]
     telling = [table.by.index(name) for name in table.telling]
     several = telling if len(telling) > 1 else []
-    title = grid.columns[telling[0]].title if len(telling) == 1 else "configuration"
+    title = grid.columns[telling[0]].title if len(telling) == 1 else said("configuration")
     order = [*first, *others, *several]
     lines = [
         Line([GridCell(row_name(table, entry)), *(row[i] for i in order)])

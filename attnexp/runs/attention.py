@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text, none_of, shortened_value
+from attnexp.core.language import joined, numbered, said
 from attnexp.runs.settings import clean
 
 FIRST = ("pooling", "cross")
@@ -34,6 +35,14 @@ SPACE = "\N{OPEN BOX}"
 
 Side = Literal["target", "source", "input", "source and input"]
 """The symbols along a side of a map: targets, sources, or the decoder's inputs."""
+
+NAMES: Mapping[Side, str] = {
+    "target": said("target"),
+    "source": said("source"),
+    "input": said("input"),
+    "source and input": said("source and input"),
+}
+"""The names of sides in pictures."""
 
 SIDES: Mapping[str, tuple[Side, Side]] = {
     "encoder": ("source", "source"),
@@ -156,12 +165,13 @@ class StoredAttention:
         """Return a resolved view in words, without its examples."""
         name = view.attention or self.main
         _, layers, heads = self.weights[name].shape[:3]
-        parts = [f"{name} attention"]
+        parts = [said("{name} attention", name=name)]
         if layers > 1 and view.layer is not None:
-            parts.append(f"layer {view.layer + 1}")
+            parts.append(numbered(said("layer"), view.layer + 1))
         if heads > 1:
-            parts.append(f"mean of {heads} heads" if view.head is None else f"head {view.head + 1}")
-        return ", ".join(parts)
+            mean = said("mean of {count} heads", count=heads)
+            parts.append(mean if view.head is None else numbered(said("head"), view.head + 1))
+        return joined(said(", "), parts)
 
     def map(self, name: str, example: int, layer: int, head: int | None) -> Map:
         """Return one map: sorted if the axes are numbers, in reading order for symbols.
@@ -208,7 +218,10 @@ class StoredAttention:
         if not self.source_vocab:
             queries, keys = (self.batch[side][example] for side in ("queries", "keys"))
             sorted_by = next(iter(self.x_names), "x")
-            return _numbers(f"test {sorted_by}", queries), _numbers(f"training {sorted_by}", keys)
+            return (
+                _numbers(said("test {x}", x=sorted_by), queries),
+                _numbers(said("training {x}", x=sorted_by), keys),
+            )
         rows, columns = SIDES.get(name, ("target", "source"))
         return self._symbols(example, rows), self._symbols(example, columns)
 
@@ -218,7 +231,7 @@ class StoredAttention:
             behind = self.batch["keys"].shape[1] + given.order
             order = np.concatenate([source.order, behind])
             symbols = (*source.symbols, *given.symbols)
-            return MapAxis(side, order, symbols=symbols, parts=(len(source),))
+            return MapAxis(NAMES[side], order, symbols=symbols, parts=(len(source),))
         field = {"target": "targets", "source": "keys", "input": "queries"}[side]
         ids = self.batch[field][example]
         vocab = self.source_vocab if side == "source" else self.target_vocab
@@ -230,7 +243,7 @@ class StoredAttention:
             last = self.batch["asked"][example][seen].max(initial=0)
             seen = np.arange(len(ids)) <= last
         order = np.flatnonzero(seen)
-        return MapAxis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
+        return MapAxis(NAMES[side], order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
 
 
 def visible(symbol: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError
+from attnexp.core.language import said
 from attnexp.runs import files
 from attnexp.runs.attention import StoredAttention, as_attention, as_snapshots
 from attnexp.runs.files import is_finite
@@ -114,7 +115,8 @@ class Run:
     @property
     def title(self) -> str:
         """Model, data and seed, as in `additive on reverse, seed 0`."""
-        return f"{self.model} on {self.data}, seed {self.seed}"
+        named = {"model": self.model, "data": self.data, "seed": self.seed}
+        return said("{model} on {data}, seed {seed}", **named)
 
     @property
     def primary(self) -> str:

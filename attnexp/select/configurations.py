@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
+from attnexp.core.language import said
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.select.names import short_names
@@ -86,11 +87,12 @@ class Comparison:
                 distances[seed] += math.inf if value is None else abs(value - middle) / sd
         return min(distances, key=lambda seed: (distances[seed], seed))
 
-    @property
-    def scope(self) -> str:
-        """The end of a title: the data, and the scoring function if all runs have the same."""
+    def titled(self, shown: str) -> str:
+        """Return a title with the data, and the scoring function if all runs have the same."""
         models = {run.model for one in self.configurations for run in one.runs}
-        return (f" of {models.pop()}" if len(models) == 1 else "") + f" on {self.data}"
+        if len(models) > 1:
+            return said("{shown} on {data}", shown=shown, data=self.data)
+        return said("{shown} of {model} on {data}", shown=shown, model=models.pop(), data=self.data)
 
 
 def seeds_by_epoch(

@@ -9,6 +9,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.language import said
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import DATA_SEED
@@ -40,9 +41,9 @@ class SampleUnit:
     many: str
 
 
-SEEDS = SampleUnit("seed", "seed", "seeds")
-DATA_SETS = SampleUnit(DATA_SEED, "data set", "data sets")
-SPLITS = SampleUnit(DATA_SEED, "split", "splits")
+SEEDS = SampleUnit("seed", "seed", said("seeds"))
+DATA_SETS = SampleUnit(DATA_SEED, "data set", said("data sets"))
+SPLITS = SampleUnit(DATA_SEED, "split", said("splits"))
 
 
 @dataclass(frozen=True)

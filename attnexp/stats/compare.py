@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from attnexp.core.language import said
 from attnexp.stats.flips import adjusted_p, flipped_p, interval, step_down_p
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
 from attnexp.stats.multiple import holm
@@ -186,7 +187,8 @@ def _standing_of(
 def _word(difference: Difference, p: float, sign: int, rule: Rule) -> str:
     within = rule.equal_within
     if difference.pairs < rule.least:
-        return f"worse on {difference.worse} of {difference.pairs} {rule.units}"
+        seen = {"worse": difference.worse, "pairs": difference.pairs, "units": rule.units}
+        return said("worse on {worse} of {pairs} {units}", **seen)
     if within is not None and -within <= difference.low and difference.high <= within:
         return "equal"
     if p <= rule.level and sign * difference.mean > 0:

@@ -11,12 +11,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.language import said
 from attnexp.runs.probed import FACTS
 from attnexp.stats.compare import Difference
 from attnexp.stats.scaled import mean
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry
 from attnexp.tables.grid import NOTHING, GridCell, numbers_cell
 from attnexp.tables.learning import modes_of
+
+STANDINGS = {
+    "best": said("best"),
+    "worse": said("worse"),
+    "equal": said("equal"),
+    "tied": said("tied"),
+    "one seed": said("one seed"),
+    "alone": said("alone"),
+}
+"""The standings of rows in print."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +37,8 @@ class Column:
     - `value` returns a plain value, which CSV and JSON hold under `name`; without a name they do
       not have the column.
     - `text` returns the text in a printed table; by default numbers have four digits.
-    - `title` is the head in print, in which `{metric}` is replaced by the metric; without a title
-      the column is not printed. `table` is the table that shows it, `short` its head in print
+    - `title` is the head in print: `{metric}`, `{units}` or `{difference}` is replaced. Without a
+      title the column is not printed. `table` is the table that shows it, `short` its head in print
       that is narrow, and `word` its word for `--columns`, by default its name.
     - `shown` returns whether a table has the column at all.
     - `each` repeats the column for every metric of the table.
@@ -79,6 +90,11 @@ def _interval(entry: TableEntry) -> GridCell:
     if low is None or high is None:
         return GridCell(NOTHING)
     return numbers_cell("[{}, {}]", low, high)
+
+
+def _standing(entry: TableEntry) -> GridCell | None:
+    word = entry.standing.word
+    return None if word is None else GridCell(STANDINGS.get(word, word))
 
 
 def _ranked(table: ResultsTable) -> bool:
@@ -159,7 +175,7 @@ COLUMNS = (
     Column(name="n", value=attrgetter("spread.n"), title="{units}", word="seeds", folds=True),
     Column(
         value=_lost_text,
-        title="without result",
+        title=said("without result"),
         short="no result",
         align="left",
         sparse=True,
@@ -177,7 +193,7 @@ COLUMNS = (
     Column(name="high", value=attrgetter("spread.high")),
     Column(
         value=_interval,
-        title="95% interval",
+        title=said("95% interval"),
         short="95% CI",
         word="interval",
         shown=attrgetter("detailed"),
@@ -186,30 +202,31 @@ COLUMNS = (
     Column(
         name="standing",
         value=attrgetter("standing.word"),
-        title="standing",
+        text=_standing,
+        title=said("standing"),
         shown=_ranked,
         align="left",
     ),
-    _companion("all heads"),
-    _companion("chance"),
+    _companion(said("all heads")),
+    _companion(said("chance")),
     Column(
         name="sd",
         value=attrgetter("spread.sd"),
-        title="sd",
+        title=said("sd"),
         shown=attrgetter("detailed"),
         spare=1,
     ),
     Column(
         value=lambda entry: difference_cell(entry.standing.difference),
-        title="difference to {reference}",
+        title="{difference}",
         short="diff. to {reference}",
         word="difference",
         shown=_one_metric,
         spare=1,
         sparse=True,
     ),
-    Column(value=_ahead, title="better on", shown=_ranked, spare=1, sparse=True),
-    Column(value=_learned, title="learned", shown=_ranked, align="left", sparse=True),
+    Column(value=_ahead, title=said("better on"), shown=_ranked, spare=1, sparse=True),
+    Column(value=_learned, title=said("learned"), shown=_ranked, align="left", sparse=True),
     *(_companion(head, rare=True) for head in FACTS.values()),
     Column(name="p", value=attrgetter("standing.p")),
     *map(_difference, ("mean", "low", "high", "better", "pairs")),

@@ -6,15 +6,13 @@ from functools import cached_property
 
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
+from attnexp.core.language import joined, said
 
 NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""
 
 ROWS = 40
 """Rows of a table on the screen unless more are requested."""
-
-COMMON = "The same in every run: "
-"""The beginning of the line with the settings in common."""
 
 FEW = 4
 """The most values that a sentence lists; of more, it counts the others."""
@@ -110,9 +108,9 @@ class Grid:
     @property
     def full_caption(self) -> str:
         """The caption and the legend, followed by the settings in common."""
-        caption = " ".join(filter(None, [self.more, self.caption, self.legend]))
-        same = f"{COMMON}{', '.join(self.common)}." if self.common else ""
-        return "\n".join(filter(None, [caption, same]))
+        caption = joined(" ", filter(None, [self.more, self.caption, self.legend]))
+        same = [same_text(", ".join(self.common))] if self.common else []
+        return joined("\n", filter(None, [caption, *same]))
 
 
 @dataclass(frozen=True)
@@ -198,10 +196,18 @@ def _with_columns(grid: Grid, names: Sequence[str]) -> Grid:
 
 def listed(values: Iterable[object]) -> str:
     """Return the first values and the number of the others, as in `a, b and 3 more`."""
-    names = list(map(str, values))
+    names = [value if isinstance(value, str) else str(value) for value in values]
     if len(names) > FEW:
-        names = [*names[:FEW], f"{len(names) - FEW} more"]
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+        names = [*names[:FEW], said("{count} more", count=len(names) - FEW)]
+    whole = "".join(names[:1])
+    for name in names[1:-1]:
+        whole = said("{list}, {next}", list=whole, next=name)
+    return said("{list} and {last}", list=whole, last=names[-1]) if len(names) > 1 else whole
+
+
+def same_text(settings: str) -> str:
+    """Return the sentence with the settings that all runs share."""
+    return said("The same in every run: {settings}.", settings=settings)
 
 
 def count_text(number: int, noun: str) -> str:

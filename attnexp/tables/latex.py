@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.console import number_text
-from attnexp.tables.grid import COMMON, Grid, GridCell, Head, Report, folded
+from attnexp.tables.grid import Grid, GridCell, Head, Report, folded, same_text
 from attnexp.tables.paper import BOLD_TYPE, FORMULA, Paper, text_width
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -146,7 +146,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> LatexTable:
     }
     comments = [grid.more] if grid.more else []
     if grid.common:
-        comments.append(f"{COMMON}{', '.join(grid.common)}.")
+        comments.append(same_text(", ".join(grid.common)))
     spare = sorted(
         (i for i in every if grid.columns[i].spare), key=lambda i: (-grid.columns[i].spare, i)
     )

@@ -1,12 +1,13 @@
 """The reports: runs one by one, and configurations with their results and costs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
+from attnexp.core.language import Said, capitalized, counted, joined, said
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.collect import collect
@@ -16,7 +17,7 @@ from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
-from attnexp.tables.grid import ROWS, Grid, GridCell, Head, Line, Report, cell, count_text, listed
+from attnexp.tables.grid import ROWS, Grid, GridCell, Head, Line, Report, cell, listed
 from attnexp.tables.learning import mode_notes, unfailed_notes
 from attnexp.tables.notes import advice, conditions, results
 from attnexp.tables.screen import show
@@ -30,9 +31,7 @@ ALWAYS = ("model", "data", "seed")
 
 SHORT = "Mean over seeds ± standard deviation."
 STAR = "*: the best, or not told apart from it."
-OVER_SEEDS = "verdicts by sign flips over {units}"
-OVER_SPLITS = "verdicts by t tests over splits of this file"
-COSTS = "The costs of a run: seconds on average, everything else at most."
+COSTS = said("The costs of a run: seconds on average, everything else at most.")
 
 
 Recorder = Callable[[ResultsTable, TableEntry], dict[str, object]]
@@ -152,20 +151,21 @@ def grid_of(
         if (column.each or i == 0)
         and not (column.sparse and all(column.value(own[i]) is None for own in table.shown))
     ]
+    reference = table.reference or said("the best")
     for column, i in chosen:
         named = {
             "{metric}": table.metrics[i] if table.metrics else "",
             "{units}": table.unit.many,
-            "{reference}": table.reference or "the best",
+            "{difference}": said("difference to {reference}", reference=reference),
         }
         heads.append(
             Head(
-                _filled(column.title, named),
+                named.get(column.title, column.title),
                 column.align == "right",
                 column.spare,
                 column.folds,
                 column.word or column.name,
-                _filled(column.short, named),
+                column.short.format(reference=reference),
                 measured=kind == "results",
             )
         )
@@ -189,12 +189,6 @@ def grid_of(
     ]
     labels, omitted = len(table.by), len(table.shown) - len(lines)
     return Grid(heads, lines, title, caption, common, labels, legend, omitted=omitted)
-
-
-def _filled(title: str, named: Mapping[str, str]) -> str:
-    for place, name in named.items():
-        title = title.replace(place, name)
-    return title
 
 
 def _label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> GridCell:
@@ -235,10 +229,16 @@ def _texts(
 ) -> list[str]:
     """Return sentences about each table, which name its data if there are several."""
     return [
-        f"{table.data_name}: {text}" if len(tables) > 1 and table.data_name else text
+        _of_data(table, text) if len(tables) > 1 and table.data_name else text
         for table in tables
         for text in texts_of(table)
     ]
+
+
+def _of_data(table: ResultsTable, text: str) -> str:
+    if isinstance(text, Said):
+        return said("{what}: {text}", what=table.data_name, text=text)
+    return f"{table.data_name}: {text}"
 
 
 def _is_number(column: Iterable[Any]) -> bool:
@@ -248,15 +248,20 @@ def _is_number(column: Iterable[Any]) -> bool:
 
 
 def _title(table: ResultsTable) -> str:
-    noun = "configuration" if table.data else "row"
-    data = f"{table.data_name}: " if table.data else ""
-    part = f"{len(table.shown)} of " if len(table.shown) < len(table.entries) else ""
-    rows, runs = count_text(len(table.entries), noun), count_text(len(table.frame), "run")
-    return f"{data}{part}{rows}, {runs}"
+    count, shown = len(table.entries), len(table.shown)
+    if table.data:
+        rows: str = counted("{count} configuration", count)
+    else:
+        rows = counted("{count} row", count)
+    if shown < count:
+        rows = f"{shown} of {rows}"
+    runs = counted("{count} run", len(table.frame))
+    text = joined(said(", "), [rows, runs])
+    return said("{what}: {text}", what=table.data_name, text=text) if table.data else text
 
 
 def _caption(table: ResultsTable, request: TableRequest) -> str:
-    sentences = [f"{_reading(table)}." if table.metrics else "No run has a result."]
+    sentences = [_reading(table) if table.metrics else "No run has a result."]
     if table.only_data:
         sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
     elif table.unit is not SEEDS:
@@ -274,7 +279,7 @@ def _caption(table: ResultsTable, request: TableRequest) -> str:
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         sentences.append(f"Tuned for each row: {tuned.pop()}.")
-    return " ".join(sentences)
+    return joined(" ", sentences)
 
 
 def _alone(table: ResultsTable) -> str:
@@ -296,18 +301,27 @@ def _starred(table: ResultsTable) -> bool:
 def _reading(table: ResultsTable) -> str:
     """Return which values are better, and how rows are compared: `Lower is better; ...`."""
     better = table.frame.better
-    ways = [
-        f"{name}: {better[name]} is better"
+    ways: list[str] = [
+        said("{what}: {text}", what=name, text=better_words(better[name]))
         if name in better
-        else f"{name} describes and does not rank"
+        else said("{metric} describes and does not rank", metric=name)
         for name in table.metrics
     ]
     if len(ways) == 1 and table.metrics[0] in better:
-        ways = [f"{better[table.metrics[0]].capitalize()} is better"]
+        ways = [capitalized(better_words(better[table.metrics[0]]))]
     if table.seeded and any(name in better for name in table.metrics):
-        tested = OVER_SPLITS if any(entry.overlap for entry in table.firsts) else OVER_SEEDS
-        ways.append(tested.format(units=table.unit.many))
-    return "; ".join(ways)
+        by_splits = any(entry.overlap for entry in table.firsts)
+        ways.append(
+            said("verdicts by t tests over splits of this file")
+            if by_splits
+            else said("verdicts by sign flips over {units}", units=table.unit.many)
+        )
+    return joined("", [joined(said("; "), ways), said(".")])
+
+
+def better_words(better: str) -> str:
+    """Return which values of a metric are better, in words."""
+    return said("lower is better") if better == "lower" else said("higher is better")
 
 
 def _common(table: ResultsTable) -> list[str]:

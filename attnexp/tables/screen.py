@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.tables.grid import COMMON, Grid, GridCell, Head, Report, count_text, folded
+from attnexp.tables.grid import Grid, GridCell, Head, Report, count_text, folded, same_text
 
 GAP = 3
 """Blanks between two columns."""
@@ -114,7 +114,7 @@ def _one_line(settings: Sequence[str], width: int) -> str:
     """Return the settings in common in one line, the last ones counted if it is too short."""
     for count in range(len(settings), 0, -1):
         more = f" and {len(settings) - count} more" if count < len(settings) else ""
-        line = f"{COMMON}{', '.join(settings[:count])}{more}."
+        line = same_text(", ".join(settings[:count]) + more)
         if cell_len(line) <= width:
             return line
     are = "setting is" if len(settings) == 1 else "settings are"

@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attnexp.core.console import number_text
+from attnexp.core.language import capitalized, joined, said
 from attnexp.select.configurations import is_data, label
 from attnexp.select.names import short_names
 from attnexp.stats.compare import fewest_seeds
@@ -15,7 +16,11 @@ from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import FEW, listed
 from attnexp.tables.learning import modes_of
 
-STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart from it"}
+STANDINGS = {
+    "worse": said("worse"),
+    "equal": said("equal to it"),
+    "tied": said("not told apart from it"),
+}
 """The verdicts on a row, in the words of a sentence about the best one."""
 
 
@@ -30,13 +35,16 @@ def row_in_list(table: ResultsTable, entry: TableEntry) -> str:
 
 
 def _name(
-    table: ResultsTable, entry: TableEntry, names: Sequence[str], without: str = "the row without"
+    table: ResultsTable,
+    entry: TableEntry,
+    names: Sequence[str],
+    without: Callable[[str], str] = lambda what: said("the row without {what}", what=what),
 ) -> str:
     if (whole := table.whole_name(entry)) is not None:
         return whole
     values = {name: entry.row.labels[name] for name in names}
     short = listed(short_names(names).values())
-    return label(table.frame, values, entry.row.runs.runs[0]) or f"{without} {short}"
+    return label(table.frame, values, entry.row.runs.runs[0]) or without(short)
 
 
 def verdicts(table: ResultsTable) -> Iterator[str]:
@@ -52,7 +60,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         if len(measured) < 2:
             continue
         lower = measured[0].better == "lower"
-        extreme, pick = ("lowest", min) if lower else ("highest", max)
+        pick = min if lower else max
         one_seed = all(entry.spread.n == 1 for entry in measured)
         several = [entry for entry in measured if entry.standing.word == "best"]
         if one_seed:
@@ -63,38 +71,59 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         best = pick(several, key=lambda entry: entry.spread.mean or 0.0)
         own = [name for name in table.telling if name not in data] or table.telling
         names = _listed(table, several, own)
-        has = "have" if len(several) > 1 else "has"
-        mean = number_text(best.spread.mean or 0.0)
-        of = f"of this data set, {table.only_data}, " if table.only_data else ""
-        which = [_name(table, best, data, "no")] if data else []
+        start = []
+        if table.only_data:
+            start.append(said("of this data set, {data}, ", data=table.only_data))
+        which = []
+        if data:
+            which.append(_name(table, best, data, lambda what: said("no {what}", what=what)))
         first = pick(measured, key=lambda entry: entry.spread.mean or 0.0)
         if first.spread.mean != best.spread.mean:
-            which.append(f"several {table.unit.many}")
-        of += f"of the rows with {' and '.join(which)}, " if which else ""
+            which.append(said("several {units}", units=table.unit.many))
+        if which:
+            start.append(said("of the rows with {what}, ", what=listed(which)))
+        extreme, value = (
+            _extreme(str(best.metric), lower, one_seed),
+            number_text(best.spread.mean or 0.0),
+        )
+        has = {"rows": names, "extreme": extreme, "value": value}
+        lead = said("{rows} have {extreme}, {value}", **has)
+        if len(several) == 1:
+            lead = said("{rows} has {extreme}, {value}", **has)
+        whole: str = joined("", [*start, lead])
         if one_seed:
-            of, kind = f"one seed: {of}", ""
-        else:
-            kind = "mean "
-        parts = [f"{of}{names} {has} the {extreme} {kind}{best.metric}, {mean}"]
+            whole = said("{what}: {text}", what=said("one seed"), text=whole)
+        parts = [capitalized(whole) if start or one_seed else whole]
         for standing, usual in STANDINGS.items():
-            found = [entry for entry in panel if entry.standing.word == standing]
-            may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in found)
-            words = f"{usual} if no seed fails" if may_fail else usual
-            if found:
-                parts.append(f"{words}: {_listed(table, found, own)}")
+            rows = [entry for entry in panel if entry.standing.word == standing]
+            may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in rows)
+            words = said("{standing} if no seed fails", standing=usual) if may_fail else usual
+            if rows:
+                shown = _listed(table, rows, own)
+                parts.append(capitalized(said("{what}: {text}", what=words, text=shown)))
         few: dict[str, list[TableEntry]] = {}
         for entry in panel:
             word = entry.standing.word
             if entry.standing.difference and word and word not in ("best", *STANDINGS):
                 few.setdefault(word, []).append(entry)
         if (number := sum(map(len, few.values()))) > FEW:
-            parts.append(f"too few seeds for a verdict on {number} rows")
+            parts.append(said("Too few seeds for a verdict on {number} rows", number=number))
         elif few:
-            seen = "; ".join(f"{_listed(table, rows, own)} {word}" for word, rows in few.items())
-            parts.append(f"too few seeds for a verdict: {seen}")
-        yield ". ".join(
-            part[0].upper() + part[1:] if n or of else part for n, part in enumerate(parts)
-        )
+            seen = [joined(" ", [_listed(table, rows, own), word]) for word, rows in few.items()]
+            shown = joined(said("; "), seen)
+            parts.append(said("Too few seeds for a verdict: {rows}", rows=shown))
+        yield joined(said(". "), parts)
+
+
+def _extreme(metric: str, lower: bool, one_seed: bool) -> str:
+    """Return the best value of a metric in words."""
+    if one_seed and lower:
+        return said("the lowest {metric}", metric=metric)
+    if one_seed:
+        return said("the highest {metric}", metric=metric)
+    if lower:
+        return said("the lowest mean {metric}", metric=metric)
+    return said("the highest mean {metric}", metric=metric)
 
 
 def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str]) -> str:
@@ -104,14 +133,14 @@ def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str
     """
     found = [_name(table, entry, names) for entry in rows]
     shown = found if len(rows) == 1 else map(_bracketed, found)
-    return listed(f"{name}{_distance(entry)}" for name, entry in zip(shown, rows, strict=True))
+    return listed(map(_with_distance, shown, rows))
 
 
-def _distance(entry: TableEntry) -> str:
+def _with_distance(name: str, entry: TableEntry) -> str:
     found = entry.standing.difference
     if found is None or entry.standing.word != "worse":
-        return ""
-    return f" by {number_text(abs(found.mean))}"
+        return name
+    return said("{name} by {distance}", name=name, distance=number_text(abs(found.mean)))
 
 
 def _bracketed(name: str) -> str:

@@ -1,5 +1,6 @@
 """The scripts of a page read the fields of its type: all of them, and no others."""
 
+import json
 import re
 
 import msgspec
@@ -21,9 +22,9 @@ WATCH = """
       } }));
       return known.get(value);
     };
-    JSON.parse = (text) => {
+    JSON.parse = (text, revive) => {
       const content = document.getElementById("content");
-      return text === content?.textContent ? watched(parse(text), []) : parse(text);
+      return text === content?.textContent ? watched(parse(text, revive), []) : parse(text, revive);
     };
 """
 """Keeps the path of each field that is read."""
@@ -38,7 +39,8 @@ TOUCH = """
       input.value = "an unknown source";
       input.dispatchEvent(new Event("change"));
     }
-    for (const button of document.querySelectorAll(".quiz, .tools button")) button.click();
+    const buttons = document.querySelectorAll(".quiz, .tools button:not([lang])");
+    for (const button of buttons) button.click();
     return [...new Set(window.read.map((path) => path.join("/")))];
 """
 
@@ -50,6 +52,11 @@ def fields():
             names = [field.encode_name for field in msgspec.structs.fields(part)]
             tag = part.__struct_config__.tag_field
             yield from ((part.__name__, name) for name in filter(None, [tag, *names]))
+
+
+def english(part):
+    """Return the English of a text in both languages, as the scripts read it."""
+    return part["en"] if part.keys() == {"en", "zh"} else part
 
 
 def owner(content, path):
@@ -77,7 +84,7 @@ def test_the_scripts_read_each_field_of_a_page_and_no_others(browser, finished_r
     read = set()
     for file in files:
         (text,) = re.findall(r'id="content">(.*?)</script>', file.read_text(), re.DOTALL)
-        content = msgspec.json.decode(text, type=Page)
+        content = msgspec.convert(json.loads(text, object_hook=english), type=Page)
         browser.get(file.as_uri())
         for path in browser.execute_script(TOUCH):
             *before, name = path.split("/")

@@ -21,7 +21,13 @@ HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
 
 def content_of(text):
     """The values that a page draws."""
-    return json.loads(re.search(r'id="content">(.*?)</script>', text, re.S).group(1))
+    content = re.search(r'id="content">(.*?)</script>', text, re.S).group(1)
+    return json.loads(content, object_hook=english)
+
+
+def english(part):
+    """The English of a text in both languages, and any other part as it is."""
+    return part["en"] if part.keys() == {"en", "zh"} else part
 
 
 @pytest.fixture
@@ -191,7 +197,7 @@ def test_no_content_can_end_its_element():
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"a": HOSTILE}
     whole = page(Page(HOSTILE, further=[HOSTILE]))
-    assert whole.count("<script") == 2
+    assert whole.count("<script") == 3
     assert "<script>document.title" not in whole
 
 

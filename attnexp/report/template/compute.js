@@ -4,18 +4,12 @@
 // configuration, or the reason why it cannot be computed. The address of the page holds what was set.
 "use strict";
 const Computing = (tools) => {
-  const { make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, roomIn, typeSize } = tools;
-  const RUN = { learned: "learned", uniform: "uniform", hard: "hard", shuffled: "shuffled", off: "one head off" };
+  const { say, make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, roomIn, typeSize } = tools;
+  const RUN = { learned: say("learned"), uniform: say("uniform"), hard: say("hard"), shuffled: say("shuffled"), off: say("one head off") };
   const STEPS = 200, WIDE = 560, WIDEST = 640, LINE = 17;
 
-  // The address: what was typed and set, so that a link shows the same.
-
-  const kept = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
-  function keep(name, value) {
-    if (value === null || value === "") kept.delete(name);
-    else kept.set(name, value);
-    history.replaceState(null, "", `#${kept}`);
-  }
+  // The address has what was typed and set, so that a link shows the same.
+  const { kept, keep } = Language;
 
   function slider(text, low, high, value, show, change) {
     const output = make("output", {}, show(value));
@@ -53,16 +47,16 @@ const Computing = (tools) => {
     const shown = { layer: layers - 1, head: null };
     const symbols = new Map(one.typed.map((i) => [one.source_vocab[i], i]));
     const answer = make("p", { class: "answer", "aria-live": "polite" });
-    const told = make("p", { class: "reading", "aria-live": "polite" }, "Touch a map to read a weight; drag a cell up or down to change it.");
+    const told = make("p", { class: "reading", "aria-live": "polite" }, say("Touch a map to read a weight; drag a cell up or down to change it."));
     const map = make("div", { class: "computed-map" });
-    const input = make("input", { type: "text", "aria-label": "source", value: kept.get(`${id}.source`) ?? one.first, size: 40, spellcheck: "false" });
+    const input = make("input", { type: "text", "aria-label": say("source"), value: kept.get(`${id}.source`) ?? one.first, size: 40, spellcheck: "false" });
     let turn = 0, source = [], written = [], latest = null;
 
     function problem(typed) {
-      if (!typed.length) return "Type a source.";
-      if (typed.length + 1 > one.source) return `A source has at most ${one.source - 1} symbols.`;
+      if (!typed.length) return say("Type a source.");
+      if (typed.length + 1 > one.source) return say("A source has at most {count} symbols.", { count: one.source - 1 });
       const unknown = typed.find((symbol) => !symbols.has(symbol));
-      if (unknown !== undefined && ids.unknown === null) return `\u201c${unknown}\u201d is not a symbol: ${[...symbols.keys()].slice(0, 40).join(" ")}`;
+      if (unknown !== undefined && ids.unknown === null) return say("“{symbol}” is not a symbol: {symbols}", { symbol: unknown, symbols: [...symbols.keys()].slice(0, 40).join(" ") });
       return null;
     }
 
@@ -96,7 +90,7 @@ const Computing = (tools) => {
       while (written.length < one.target) {
         const symbol = next();
         written.push(symbol);
-        say(symbol === ids.eos || written.length === one.target);
+        write(symbol === ids.eos || written.length === one.target);
         redraw();
         if (symbol === ids.eos) return;
         await new Promise((done) => setTimeout(done, 30));
@@ -104,7 +98,7 @@ const Computing = (tools) => {
       }
     }
 
-    function say(ended) {
+    function write(ended) {
       const text = Writings[one.writings.target].join(written.filter((i) => i !== ids.eos).map((i) => one.target_vocab[i]));
       answer.textContent = `\u2192 ${text}${ended ? "" : " \u2026"}`;
     }
@@ -124,9 +118,9 @@ const Computing = (tools) => {
 
     function redraw() {
       const found = weightsOf(), wide = source.length;
-      const rows = { name: "answer", symbols: written.map((i) => one.target_vocab[i]), numbers: null };
-      const columns = { name: "source", symbols: source.map((i) => one.source_vocab[i]), numbers: null };
-      const canvas = make("canvas", { role: "img", "aria-label": "source symbols that each symbol of the answer looks at" });
+      const rows = { name: say("answer"), symbols: written.map((i) => one.target_vocab[i]), numbers: null };
+      const columns = { name: say("source"), symbols: source.map((i) => one.source_vocab[i]), numbers: null };
+      const canvas = make("canvas", { role: "img", "aria-label": say("{columns} that each {row} looks at", { columns: columns.name, row: rows.name }) });
       const gold = one.gold && input.value === one.first ? one.gold.slice(0, written.length) : null;
       const room = roomIn(map);
       if (room) room.width -= 4 * LINE;
@@ -138,7 +132,7 @@ const Computing = (tools) => {
         line.style.height = `${place.high}px`;
         return line;
       });
-      map.replaceChildren(canvas, make("div", { class: "entropy", title: "entropy of each row, nats" }, ...lines));
+      map.replaceChildren(canvas, make("div", { class: "entropy", title: say("Next to the map: the entropy of each row, in nats.") }, ...lines));
       latest = { found, rows, columns, gold };
       listen(canvas, place, wide);
     }
@@ -173,7 +167,9 @@ const Computing = (tools) => {
 
     function read({ row, key }) {
       const weight = latest.found[row * source.length + key];
-      told.textContent = `answer ${row + 1} \u201c${latest.rows.symbols[row]}\u201d looks at source ${key + 1} \u201c${latest.columns.symbols[key]}\u201d with weight ${weight.toFixed(3)}${latest.gold?.[row] === key ? ", the gold position" : ""}`;
+      const symbol = (axis, i) => say("{name} {place} “{symbol}”", { name: axis.name, place: i + 1, symbol: axis.symbols[i] });
+      const read = say("{row} looks at {column} with weight {weight}", { row: symbol(latest.rows, row), column: symbol(latest.columns, key), weight: weight.toFixed(3) });
+      told.textContent = latest.gold?.[row] === key ? read + say(", the gold position") : read;
     }
 
     // The answer as far as the row stays; the symbol of the row is the likeliest under the new weight.
@@ -188,7 +184,8 @@ const Computing = (tools) => {
       redraw();
       const was = one.target_vocab[before[row]], is = one.target_vocab[symbol];
       const set = latest.found[row * source.length + key];
-      told.textContent = `weight ${set.toFixed(2)} on source ${key + 1} \u201c${latest.columns.symbols[key]}\u201d: answer ${row + 1} is \u201c${is}\u201d${was === is ? "" : ` in place of \u201c${was}\u201d`}`;
+      const now = say("weight {weight} on source {place} “{symbol}”: answer {row} is “{answer}”", { weight: set.toFixed(2), place: key + 1, symbol: latest.columns.symbols[key], row: row + 1, answer: is });
+      told.textContent = was === is ? now : now + say(" in place of “{symbol}”", { symbol: was });
     }
 
     function set(change) {
@@ -197,20 +194,20 @@ const Computing = (tools) => {
       answered();
     }
 
-    const which = Object.fromEntries([...Array(layers * heads).keys()].map((i) => [i, `layer ${Math.floor(i / heads) + 1}, head ${(i % heads) + 1}`]));
-    const maps = { mean: "mean of the heads", ...Object.fromEntries([...Array(heads).keys()].map((i) => [i, `head ${i + 1}`])) };
+    const which = Object.fromEntries([...Array(layers * heads).keys()].map((i) => [i, [`${say("layer")} ${Math.floor(i / heads) + 1}`, `${say("head")} ${(i % heads) + 1}`].join(say(", "))]));
+    const maps = { mean: say("mean of the heads"), ...Object.fromEntries([...Array(heads).keys()].map((i) => [i, `${say("head")} ${i + 1}`])) };
     const controls = [
-      make("label", {}, "source", input),
-      make("button", { type: "button", onclick: () => set(() => {}) }, "answer"),
-      choice("weights", RUN, settings.law, (law) => set(() => { settings.law = law; keep(`${id}.law`, law === "learned" ? null : law); })),
-      choice("head to take out", which, "0", (i) => set(() => { settings.off = { layer: Math.floor(i / heads), head: i % heads }; })),
-      slider("temperature of the scores", 0.1, 10, settings.temperature, (v) => v.toFixed(2), (v) => set(() => { settings.temperature = Math.abs(v - 1) < 0.03 ? 1 : v; keep(`${id}.temperature`, settings.temperature === 1 ? null : v.toFixed(3)); })),
+      make("label", {}, say("source"), input),
+      make("button", { type: "button", onclick: () => set(() => {}) }, say("answer")),
+      choice(say("weights"), RUN, settings.law, (law) => set(() => { settings.law = law; keep(`${id}.law`, law === "learned" ? null : law); })),
+      choice(say("head to take out"), which, "0", (i) => set(() => { settings.off = { layer: Math.floor(i / heads), head: i % heads }; })),
+      slider(say("temperature of the scores"), 0.1, 10, settings.temperature, (v) => v.toFixed(2), (v) => set(() => { settings.temperature = Math.abs(v - 1) < 0.03 ? 1 : v; keep(`${id}.temperature`, settings.temperature === 1 ? null : v.toFixed(3)); })),
     ];
-    if (layers > 1) controls.push(choice("layer shown", Object.fromEntries([...Array(layers).keys()].map((i) => [i, `layer ${i + 1}`])), String(shown.layer), (i) => { shown.layer = Number(i); redraw(); }));
-    if (heads > 1) controls.push(choice("head shown", maps, "mean", (i) => { shown.head = i === "mean" ? null : Number(i); redraw(); }));
+    if (layers > 1) controls.push(choice(say("layer"), Object.fromEntries([...Array(layers).keys()].map((i) => [i, `${say("layer")} ${i + 1}`])), String(shown.layer), (i) => { shown.layer = Number(i); redraw(); }));
+    if (heads > 1) controls.push(choice(say("head"), maps, "mean", (i) => { shown.head = i === "mean" ? null : Number(i); redraw(); }));
     input.addEventListener("change", () => set(() => {}));
     answered();
-    const meaning = make("p", { class: "faint" }, "Next to the map: the entropy of each row, in nats.");
+    const meaning = make("p", { class: "faint" }, say("Next to the map: the entropy of each row, in nats."));
     const elements = [make("div", { class: "controls still" }, ...controls), answer, map, told, meaning];
     return { elements, redraw: () => written.length && redraw() };
   }
@@ -261,7 +258,7 @@ const Computing = (tools) => {
     const numbers = one.programs.fit.numbers.map((name) => ({ name, label: name.split(".").pop(), learned: fit.get(name).data[0] }));
     const picture = make("div", { class: "picture fitted" }), map = make("div", { class: "computed-map" });
     const errors = make("div", { class: "picture" }), marked = make("p", { class: "faint" });
-    const known = one.truth ? " Thin and dashed: the curve that the points were drawn around." : "";
+    const known = one.truth ? say("Thin and dashed: the curve that the points were drawn around.") : "";
     let frame = null;
     const told = make("p", { class: "reading", "aria-live": "polite" });
     const span = (values, more) => {
@@ -297,7 +294,7 @@ const Computing = (tools) => {
 
     function redraw() {
       feed(fit, false);
-      frame = framed(picture, 300 / 560, "points and fitted curve",
+      frame = framed(picture, 300 / 560, say("Fit"),
         { name: units.x.name, ends: across, ticks: roundTicks(...across, 6) },
         { name: units.y.name, ends: up, ticks: roundTicks(...up, 5) });
       const { svg, toX, toY } = frame;
@@ -325,14 +322,14 @@ const Computing = (tools) => {
         neighbours += Math.exp(entropy(own)) / rows;
         below -= own.reduce((sum, w) => sum + Math.min(w, 0), 0) / rows;
       }
-      const canvas = make("canvas", { role: "img", "aria-label": "weights of the points at each x" });
-      paint(canvas, found, { name: units.x.name, symbols: [], numbers: one.grid }, { name: `point, in order of ${units.x.name}`, symbols: [], numbers: order.map((i) => points[i].x) }, null, Math.max(4 / order.length, largest(found)), roomIn(map));
+      const canvas = make("canvas", { role: "img", "aria-label": say("weights") });
+      paint(canvas, found, { name: units.x.name, symbols: [], numbers: one.grid }, { name: say("point, in order of {x}", { x: units.x.name }), symbols: [], numbers: order.map((i) => points[i].x) }, null, Math.max(4 / order.length, largest(found)), roomIn(map));
       map.replaceChildren(canvas);
       feed(leftOut, true);
       const said = below > 0
-        ? `Size of the negative weights, the mean over ${units.x.name}: ${below.toFixed(2)}`
-        : `Effective neighbours, the mean over ${units.x.name} of e to the entropy: ${neighbours.toFixed(1)} of ${points.length}`;
-      told.textContent = `${said}. Leave-one-out error: ${number(lossAt())}.`;
+        ? say("Size of the negative weights, the mean over {x}: {size}.", { x: units.x.name, size: below.toFixed(2) })
+        : say("Effective neighbours, the mean over {x} of e to the entropy: {found} of {count}.", { x: units.x.name, found: neighbours.toFixed(1), count: points.length });
+      told.textContent = `${said} ${say("Leave-one-out error: {error}.", { error: number(lossAt()) })}`;
       drawErrors();
     }
 
@@ -361,13 +358,13 @@ const Computing = (tools) => {
       });
       leftOut.set(set.name, [now]);
       const ends = span(losses.filter(Number.isFinite), 0.08), moved = Math.abs(Math.abs(now / set.learned) - 1) > 0.02;
-      const frame = framed(errors, 0.3, `leave-one-out error by ${set.label}`,
-        { name: `${set.label} (log)`, ends: [values[0], values[32]], ticks: [0, 8, 16, 24, 32].map((i) => values[i]), log: true },
-        { name: "error", ends, ticks: roundTicks(...ends, 5) });
+      const frame = framed(errors, 0.3, say("leave-one-out error by {name}", { name: set.label }),
+        { name: say("{name} (log)", { name: set.label }), ends: [values[0], values[32]], ticks: [0, 8, 16, 24, 32].map((i) => values[i]), log: true },
+        { name: say("error"), ends, ticks: roundTicks(...ends, 5) });
       const at = (v, style) => draw("line", { x1: frame.toX(v), x2: frame.toX(v), y1: frame.top, y2: frame.bottom, class: style });
       if (moved) frame.svg.append(at(Math.abs(set.learned), "learned-line"));
       frame.svg.append(at(Math.min(Math.max(Math.abs(now), values[0]), values[32]), "now-line"), path(frame, values, losses, "computed-line"));
-      marked.textContent = `Leave-one-out error by ${set.label}${moved ? "; dashed: that of the run" : ""}.`;
+      marked.textContent = [say("leave-one-out error by {name}", { name: set.label }), ...(moved ? [say("dashed: that of the run")] : [])].join(say("; "));
       errors.replaceChildren(frame.svg);
     }
 
@@ -389,10 +386,10 @@ const Computing = (tools) => {
       points.splice(0, points.length, ...one.x.map((x, i) => ({ x, y: one.y[i] })));
       numbers.forEach((set) => put(set, set.learned));
       redraw();
-    } }, "as it was"));
+    } }, say("as it was")));
     redraw();
     new ResizeObserver(redraw).observe(picture);
-    const hint = make("p", { class: "faint" }, `Drag a point, or click to add up to ${one.slots - first}.${known}`);
+    const hint = make("p", { class: "faint" }, `${say("Drag a point, or click to add up to {count}.", { count: one.slots - first })} ${known}`);
     const drawn = make("div", { class: "charts fits" }, picture, map, ...(slidable(one) ? [make("div", { class: "errors" }, marked, errors)] : []));
     const elements = [hint, make("div", { class: "controls still" }, ...controls), drawn, told];
     return { elements, redraw };
@@ -408,10 +405,14 @@ const Computing = (tools) => {
   // Tensors of one attention, with every step.
 
   // The axes of each tensor.
-  const QUERY = ["query", "queries"], KEY = ["key", "keys"], FEATURE = ["feature", "features"];
+  const QUERY = [say("query"), say("queries")], KEY = [say("key"), say("keys")], FEATURE = [say("feature"), say("features")];
+  const TENSORS = {
+    queries: say("queries"), keys: say("keys"), values: say("values"), mask: say("mask"), scores: say("scores"),
+    weights: say("weights"), effective: say("effective"), context: say("context"),
+  };
   const down = { queries: QUERY, keys: KEY, values: KEY, context: QUERY, scores: QUERY, mask: QUERY, weights: QUERY, effective: QUERY };
   const across = { queries: FEATURE, keys: FEATURE, values: FEATURE, context: FEATURE, scores: KEY, mask: KEY, weights: KEY, effective: KEY };
-  const counted = (count, names) => names ? `${count} ${count === 1 ? names[0] : names[1]}` : count;
+  const sized = (count, names) => (names ? `${count} ${names[count === 1 ? 0 : 1]}` : count);
 
   function tensors(one, id) {
     const program = new Interpreter.Program(one.programs.steps), body = make("div", { class: "matrices" });
@@ -450,11 +451,11 @@ const Computing = (tools) => {
         return cell;
       }));
       const body = make("tbody", {}, ...Array.from({ length: rows }, (_, row) => line(row)));
-      return make("figure", { class: "matrix" }, make("figcaption", {}, `${text} (${counted(rows, down[name ?? text])} \u00d7 ${counted(columns, across[name ?? text])})`), make("div", { class: "scroll" }, make("table", {}, body)));
+      return make("figure", { class: "matrix" }, make("figcaption", {}, `${TENSORS[text] ?? text} (${sized(rows, down[text])} \u00d7 ${sized(columns, across[text])})`), make("div", { class: "scroll" }, make("table", {}, body)));
     }
 
     function typed(name, place, v, row, column) {
-      const input = make("input", { type: "number", step: "any", value: Number(v.toPrecision(6)), "aria-label": `${name} ${row + 1}, ${column + 1}`, onchange: () => {
+      const input = make("input", { type: "number", step: "any", value: Number(v.toPrecision(6)), "aria-label": `${TENSORS[name]} ${row + 1}, ${column + 1}`, onchange: () => {
         const set = Number(input.value);
         if (input.value !== "" && Number.isFinite(set)) edited(name, place, set);
         else input.value = v;
@@ -463,7 +464,7 @@ const Computing = (tools) => {
     }
 
     function ticked(place, v, row, column) {
-      const input = make("input", { type: "checkbox", "aria-label": `query ${row + 1} may attend to key ${column + 1}`, onchange: () => edited("mask", place, input.checked ? 1 : 0) });
+      const input = make("input", { type: "checkbox", "aria-label": say("query {row} may attend to key {column}", { row: row + 1, column: column + 1 }), onchange: () => edited("mask", place, input.checked ? 1 : 0) });
       input.checked = Boolean(v);
       return input;
     }
@@ -472,7 +473,7 @@ const Computing = (tools) => {
       const focused = document.activeElement?.getAttribute("aria-label");
       const shadeOf = (name, numbers) => ["weights", "effective"].includes(name) ? { shade: largest(numbers) || 1, below: signed(numbers) } : {};
       body.replaceChildren(...Array.from({ length: batch }, (_, sequence) => make("div", { class: "steps" },
-        ...(batch > 1 ? [make("h4", {}, `sequence ${sequence + 1}`)] : []),
+        ...(batch > 1 ? [make("h4", {}, `${say("sequence")} ${sequence + 1}`)] : []),
         ...Object.keys(one.given).map((name) => matrix(name, program.get(name), sequence, { name })),
         ...outputs.map((name) => matrix(name, program.output(name), sequence, shadeOf(name, program.output(name).data))))));
       tools.fill(body);
@@ -496,7 +497,7 @@ const Computing = (tools) => {
 
   return (list, place) => {
     const able = list.filter((one) => one.kind !== "refused");
-    const parts = list.filter((one) => one.kind === "refused").map((one) => make("p", { class: "faint" }, `${one.label} is not computed here: ${one.why}.`));
+    const parts = list.filter((one) => one.kind === "refused").map((one) => make("p", { class: "faint" }, say("{label} is not computed here: {why}.", { label: one.label, why: one.why })));
     if (!able.length) return parts;
     const body = make("div", { class: "computed-body" });
     let repaint = () => {};
@@ -517,10 +518,10 @@ const Computing = (tools) => {
       show(label);
     };
     show(begin.label);
-    const menu = able.length > 1 ? [choice("configuration", names, begin.label, chosen)] : [];
+    const menu = able.length > 1 ? [choice(say("configuration"), names, begin.label, chosen)] : [];
     const told = able[0].kind === "tensors"
-      ? "Edit a number: every step is computed again."
-      : `Computed in this page, with the trained model of seed ${able[0].seed}, whose numbers are rounded to 16 bits.`;
+      ? say("Edit a number: every step is computed again.")
+      : say("Computed in this page, with the trained model of seed {seed}, whose numbers are rounded to 16 bits.", { seed: able[0].seed });
     return [make("p", { class: "faint" }, told), ...menu, body, ...parts];
   };
 };

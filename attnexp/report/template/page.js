@@ -1,6 +1,7 @@
 "use strict";
 (() => {
-  const content = JSON.parse(document.getElementById("content").textContent);
+  const { say, counted } = Language;
+  const content = JSON.parse(document.getElementById("content").textContent, Language.revive);
   const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
   const COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
   const MAP = 320, MARGIN = 8, WIDE_CELL = 2.5, LARGE = 1.6, HALF_A4 = 330;
@@ -25,6 +26,8 @@
     if (value === null || value === undefined) return MISSING;
     return String(Number(value.toPrecision(4)));
   }
+
+  const outOf = (place, count) => say("{place} of {count}", { place, count });
 
   // What is painted anew when the style or the size of type changes.
   const repaints = [];
@@ -87,7 +90,7 @@
     }
 
     const whole = make("table", { class: "named" }, make("thead", {}, make("tr", {}, ...heads)), body);
-    const parts = [make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": grid.title || "table" }, whole)];
+    const parts = [make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": grid.title || say("settings") }, whole)];
     const spare = grid.columns.filter((column) => column.spare).length;
     if (spare) parts.push(reveal(whole, spare));
     if (grid.caption) parts.push(make("p", { class: "caption" }, grid.caption));
@@ -99,7 +102,7 @@
     const button = make("button", { type: "button", class: "plain", "aria-pressed": "false", onclick: () => {
       const shown = whole.classList.toggle("whole");
       button.setAttribute("aria-pressed", String(shown));
-    } }, `${count} more column${count > 1 ? "s" : ""}`);
+    } }, counted("{count} more column", count));
     return button;
   }
 
@@ -134,14 +137,14 @@
     const told = spec.rows.map((row) => `${row.above ? `${row.above}: ` : ""}${row.name} ${number(row.mean)}`).join(", ");
     const seeded = spec.rows.some((row) => row.seeds.length);
     const notes = [
-      ...(spec.better ? [`${spec.better} is better`] : []),
-      ...(seeded ? ["small: a seed; large: the mean, with its 95% interval"] : []),
-      ...(spec.log ? ["logarithmic axis"] : []),
-      ...(spec.omitted ? [`${spec.omitted} more rows are in the table alone`] : []),
+      ...(spec.better ? [spec.better === "lower" ? say("lower is better") : say("higher is better")] : []),
+      ...(seeded ? [say("small: a seed; large: the mean, with its 95% interval")] : []),
+      ...(spec.log ? [say("logarithmic axis")] : []),
+      ...(spec.omitted ? [say("{count} more rows are in the table alone", { count: spec.omitted })] : []),
     ];
     const dots = make("div", { class: "dots", role: "img", "aria-label": `${spec.metric}: ${told}` }, ...rows, make("span"), axis);
     repaints.push(() => fillScreen(dots));
-    return make("div", { class: "panel" }, make("h3", {}, spec.metric), dots, make("p", { class: "faint" }, notes.join("; ")));
+    return make("div", { class: "panel" }, make("h3", {}, spec.metric), dots, make("p", { class: "faint" }, notes.join(say("; "))));
   }
 
   // Presented: the space that an element is given, and elements that grow with it.
@@ -224,7 +227,7 @@
       const width = paper ? HALF_A4 : Math.max(holder.clientWidth, 260);
       const height = roomIn(picture)?.height ?? Math.min(Math.max(width * 0.55, 220), 340);
       const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
-      const whole = (tick) => spec.x !== "epoch" || Number.isInteger(tick);
+      const whole = (tick) => !xs.every(Number.isInteger) || Number.isInteger(tick);
       const many = Math.max(Math.floor(width / 90 / type), 2);
       const xTicks = spec.logX ? logTicks(...ends.x) : roundTicks(...ends.x, many).filter(whole);
       const left = leftOf(yTicks, type);
@@ -242,9 +245,9 @@
         svg.append(draw("text", { x: px(tick), y: bottom + 16 * type, "text-anchor": "middle" }, number(tick)));
       }
       svg.append(draw("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
-      svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.x + (spec.logX ? " (log)" : "")));
+      svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.logX ? say("{name} (log)", { name: spec.x }) : spec.x));
       const middle = (top + bottom) / 2;
-      svg.append(draw("text", { x: 11 * type, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${11 * type} ${middle})` }, spec.y + (spec.log ? " (log)" : "")));
+      svg.append(draw("text", { x: 11 * type, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${11 * type} ${middle})` }, spec.log ? say("{name} (log)", { name: spec.y }) : spec.y));
       for (const [x, y] of spec.points) {
         svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3, class: "axis" }));
       }
@@ -289,12 +292,12 @@
       const swatch = draw("svg", { width: 22, height: 8, "aria-hidden": "true" }, draw("line", {
         x1: 0, x2: 22, y1: 4, y2: 4, class: style.class, "stroke-width": style.width, "stroke-dasharray": style.dash,
       }));
-      const seeds = line.seeds > 1 ? ` (${line.seeds} seeds)` : "";
+      const name = line.seeds > 1 ? `${line.label} (${counted("{count} seed", line.seeds)})` : line.label;
       const button = make("button", { type: "button", "aria-pressed": "true", onclick: () => {
         if (hidden.has(i)) hidden.delete(i); else hidden.add(i);
         button.setAttribute("aria-pressed", String(!hidden.has(i)));
         redraw();
-      } }, swatch, `${line.label}${seeds}`);
+      } }, swatch, name);
       return button;
     }));
     holder.append(make("h3", {}, spec.title), legend, picture, reading);
@@ -466,7 +469,7 @@
 
   function attention(spec) {
     const state = { name: spec.names[0], example: 0, layer: Infinity, head: null, frame: Infinity, nameless: false };
-    const reading = make("p", { class: "reading", "aria-live": "polite" }, "Touch a map to read a weight.");
+    const reading = make("p", { class: "reading", "aria-live": "polite" }, say("Touch a map to read a weight."));
     const maps = make("div", { class: "maps" });
     const controls = make("div", { class: "controls" });
     const nameless = () => state.nameless && presenting();
@@ -495,7 +498,7 @@
       quiz.setAttribute("aria-pressed", String(state.nameless));
       reading.textContent = "";
       redraw();
-    } }, "Which one fails?");
+    } }, say("Which one fails?"));
 
     function rebuild() {
       const examples = most((kept) => kept.frames[0].maps.length);
@@ -506,21 +509,21 @@
       if (state.head !== null) state.head = sides(state.head, heads);
       const parts = [];
       if (spec.names.length > 1) {
-        const select = make("select", { "aria-label": "attention", onchange: () => {
+        const select = make("select", { "aria-label": say("attention"), onchange: () => {
           state.name = select.value;
           rebuild();
         } }, ...spec.names.map((name) => make("option", { value: name }, name)));
         select.value = state.name;
-        parts.push(make("label", {}, "attention", select));
+        parts.push(make("label", {}, say("attention"), select));
       }
-      if (examples > 1) parts.push(slider("example", examples, state.example, (i) => `${i + 1} of ${examples}`, (i) => { state.example = i; }));
-      if (layers > 1) parts.push(slider("layer", layers, state.layer, (i) => `${i + 1} of ${layers}`, (i) => { state.layer = i; }));
-      if (heads > 1) parts.push(slider("head", heads + 1, state.head === null ? 0 : state.head + 1, (i) => (i ? `${i} of ${heads}` : "mean of all"), (i) => { state.head = i ? i - 1 : null; }));
-      if (longest.length > 1) parts.push(slider("epoch", longest.length, state.frame, (i) => (longest[i].epoch === null ? "the end" : String(longest[i].epoch)), (i) => { state.frame = i; }));
+      if (examples > 1) parts.push(slider(say("example"), examples, state.example, (i) => outOf(i + 1, examples), (i) => { state.example = i; }));
+      if (layers > 1) parts.push(slider(say("layer"), layers, state.layer, (i) => outOf(i + 1, layers), (i) => { state.layer = i; }));
+      if (heads > 1) parts.push(slider(say("head"), heads + 1, state.head === null ? 0 : state.head + 1, (i) => (i ? outOf(i, heads) : say("mean of the heads")), (i) => { state.head = i ? i - 1 : null; }));
+      if (longest.length > 1) parts.push(slider(say("epoch"), longest.length, state.frame, (i) => (longest[i].epoch === null ? say("the end") : String(longest[i].epoch)), (i) => { state.frame = i; }));
       const end = spec.ends[state.name];
       top.textContent = number(end);
       bar.style.background = `linear-gradient(to right, ${(signed() ? content.diverging : content.colours).join(",")})`;
-      parts.push(make("div", { class: "scale" }, signed() ? `weight ${number(-end)}` : "weight 0", bar, top, ...(rooted() ? [`root scale: ${number(end / 4)} in the middle`] : [])));
+      parts.push(make("div", { class: "scale" }, `${say("weight")} ${signed() ? number(-end) : 0}`, bar, top, ...(rooted() ? [say("root scale: {number} in the middle", { number: number(end / 4) })] : [])));
       if (spec.configurations.length > 1) parts.push(quiz);
       controls.replaceChildren(...parts);
       redraw();
@@ -532,7 +535,7 @@
       maps.replaceChildren(...spec.configurations.map((one) => {
         const kept = one.attentions[state.name];
         const caption = make("figcaption", {}, nameOf(one));
-        if (!kept) return make("figure", {}, caption, make("p", { class: "faint" }, `has no ${state.name} attention`));
+        if (!kept) return make("figure", {}, caption, make("p", { class: "faint" }, say("has no {name} attention", { name: state.name })));
         const frame = kept.frames[sides(state.frame, kept.frames.length)];
         const map = frame.maps[sides(state.example, frame.maps.length)];
         const layer = sides(state.layer, kept.layers);
@@ -540,7 +543,7 @@
         const rows = spec.axes[map.rows], columns = spec.axes[map.columns];
         const tall = countOf(rows), wide = countOf(columns);
         const found = weights(kept, frame, map, tall, wide, layer, head);
-        const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${columns.name} that each ${rows.name} looks at` });
+        const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${say("{columns} that each {row} looks at", { columns: columns.name, row: rows.name })}` });
         let place = null;
         drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found.map(shade), rows, columns, map.gold, shade(end), room, signed()); } });
         canvas.addEventListener("pointermove", (event) => {
@@ -550,15 +553,16 @@
           const drawn = Math.floor(((event.clientY - box.top) * shrunk) / place.high);
           const row = place.upwards ? tall - 1 - drawn : drawn;
           if (column < 0 || column >= wide || row < 0 || row >= tall) return;
-          const text = (axis, i) => (axis.numbers ? `${axis.name} ${number(axis.numbers[i])}` : `${axis.name} ${i + 1} \u201c${axis.symbols[i]}\u201d`);
-          const hit = map.gold && map.gold[row] === column ? ", the gold position" : "";
-          reading.textContent = `${nameOf(one)}: ${text(rows, row)} looks at ${text(columns, column)} with weight ${found[row * wide + column].toFixed(3)}${hit}`;
+          const text = (axis, i) => (axis.numbers ? `${axis.name} ${number(axis.numbers[i])}` : say("{name} {place} “{symbol}”", { name: axis.name, place: i + 1, symbol: axis.symbols[i] }));
+          const hit = map.gold && map.gold[row] === column ? say(", the gold position") : "";
+          const read = say("{row} looks at {column} with weight {weight}", { row: text(rows, row), column: text(columns, column), weight: found[row * wide + column].toFixed(3) });
+          reading.textContent = `${nameOf(one)}: ${read}${hit}`;
         });
         const told = [];
-        if (kept.layers > 1) told.push(`layer ${layer + 1}`);
-        if (kept.heads > 1) told.push(head === null ? `mean of ${kept.heads} heads` : `head ${head + 1}`);
-        if (frame.epoch !== null) told.push(`after epoch ${frame.epoch}`);
-        const which = told.length ? [make("p", { class: "faint" }, told.join(", "))] : [];
+        if (kept.layers > 1) told.push(`${say("layer")} ${layer + 1}`);
+        if (kept.heads > 1) told.push(head === null ? say("mean of {count} heads", { count: kept.heads }) : `${say("head")} ${head + 1}`);
+        if (frame.epoch !== null) told.push(`${say("epoch")} ${frame.epoch}`);
+        const which = told.length ? [make("p", { class: "faint" }, told.join(say(", ")))] : [];
         return make("figure", {}, caption, ...which, canvas);
       }));
       const area = roomIn(maps), most = (side) => Math.max(...drawn.map((one) => one[side]));
@@ -575,10 +579,10 @@
     window.addEventListener("resize", redraw);
     repaints.push(redraw);
     const gold = spec.configurations.some((one) => Object.values(one.attentions).some((kept) => kept.frames[0].maps.some((map) => map.gold)));
-    const told = [`All maps are of seed ${spec.seed} and share one colour scale.`];
-    if (gold) told.push("Outlined: the gold position.");
-    if (spec.omitted) told.push(`${spec.omitted} more configurations are left out.`);
-    return make("div", { class: "panel attention" }, make("h3", {}, "Attention"),
+    const told = [say("All maps are of seed {seed} and share one colour scale.", { seed: spec.seed })];
+    if (gold) told.push(say("outlined: gold position"));
+    if (spec.omitted) told.push(say("{count} more configurations are left out.", { count: spec.omitted }));
+    return make("div", { class: "panel attention" }, make("h3", {}, say("Attention")),
       make("p", { class: "faint" }, told.join(" ")), controls, maps, reading);
   }
 
@@ -593,25 +597,25 @@
   const fold = (title, ...inside) => make("details", {}, make("summary", {}, title), ...inside);
 
   function configuration(one) {
-    const seeds = `seed${one.seeds.length > 1 ? "s" : ""} ${one.seeds.join(", ")}`;
+    const list = one.seeds.join(say(", ")), seeds = one.seeds.length > 1 ? say("seeds {list}", { list }) : `${say("seed")} ${list}`;
     const choices = Object.entries(one.choices).map(([group, name]) => `${group}=${name}`).join(" ");
     const rows = one.settings.map(([path, value]) => [{ text: path }, { text: value }]);
     const command = one.command
       ? make("pre", { tabindex: "0" }, make("code", {}, one.command))
-      : make("p", { class: "faint" }, "What was typed for these runs is not stored with them; the settings say what was run.");
+      : make("p", { class: "faint" }, say("What was typed for these runs is not stored with them; the settings say what was run."));
     return [
-      make("h4", {}, `${one.label}, ${seeds}`),
+      make("h4", {}, [one.label, seeds].join(say(", "))),
       command,
       ...notes(one.notes),
-      fold("settings",
-        make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`),
-        make("p", { class: "faint" }, `Choices: ${choices}`),
-        ...table({ title: "", caption: "", columns: [{ title: "setting" }, { title: "value" }], rows })),
+      fold(say("settings"),
+        make("p", { class: "faint" }, say("Computed with {versions}.", { versions: one.code.join(say("; ")) })),
+        make("p", { class: "faint" }, say("Choices: {choices}", { choices })),
+        ...table({ title: "", caption: "", columns: [{ title: say("setting") }, { title: say("value") }], rows })),
     ];
   }
 
   const settings = (configurations) =>
-    printed(fold("Commands that run it again, and settings", ...configurations.flatMap(configuration)));
+    printed(fold(say("Commands that run it again, and settings"), ...configurations.flatMap(configuration)));
 
   // The page: each part returns its elements, in order.
 
@@ -626,7 +630,7 @@
   const notes = (texts) => texts.map((text) => make("p", { class: "note" }, text));
 
   function verdicts() {
-    return make("div", { class: "panel verdicts" }, make("h2", {}, content.verdicts.length ? "Verdict" : "Notes"),
+    return make("div", { class: "panel verdicts" }, make("h2", {}, content.verdicts.length ? say("Verdict") : say("Notes")),
       ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)), ...notes(content.notes));
   }
 
@@ -635,7 +639,7 @@
     return [
       ...(data.charts.length ? [make("div", { class: "charts" }, ...data.charts.map(chart))] : []),
       ...attended,
-      ...(data.computed.length ? [make("div", { class: "panel computes" }, make("h3", {}, "Compute"), ...computing(data.computed, content.data.indexOf(data)))] : []),
+      ...(data.computed.length ? [make("div", { class: "panel computes" }, make("h3", {}, say("Compute")), ...computing(data.computed, content.data.indexOf(data)))] : []),
       ...(data.configurations.length ? [settings(data.configurations)] : []),
     ];
   }
@@ -645,23 +649,23 @@
     return [
       ...(result.dots ? [dotPlot(result.dots)] : []),
       ...(result.table ? table(result.table) : []),
-      ...(result.costs ? [printed(fold("What the runs took", ...table(result.costs)))] : []),
+      ...(result.costs ? [printed(fold(say("What the runs took"), ...table(result.costs)))] : []),
       ...own.flatMap((data) => [...(own.length > 1 ? [make("h3", {}, data.name)] : []), ...dataSet(data)]),
     ];
   }
 
   function parts() {
     const found = content.live?.charts.length
-      ? [["Running now", [make("div", { class: "charts" }, ...content.live.charts.map(chart))]]]
+      ? [[say("Running now"), [make("div", { class: "charts" }, ...content.live.charts.map(chart))]]]
       : [];
     found.push(...content.results.map((result, place) => [result.name, results(result, place)]));
-    if (content.every.length) found.push(["Every run", content.every.flatMap(table)]);
-    if (content.further.length) found.push(["Remarks", notes(content.further)]);
+    if (content.every.length) found.push([say("Every run"), content.every.flatMap(table)]);
+    if (content.further.length) found.push([say("Remarks"), notes(content.further)]);
     return found;
   }
 
   const computing = Computing({
-    make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, repaints, roomIn, typeSize, inkOn, fill: fillScreen,
+    say, make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, repaints, roomIn, typeSize, inkOn, fill: fillScreen,
     shade: (share, signed) => `rgb(${colour(share, signed).join(" ")})`,
   });
 
@@ -671,7 +675,7 @@
 
   function wear(style) {
     root.dataset.style = style;
-    darkButton.textContent = style === "dark" ? "Light style" : "Dark style";
+    darkButton.textContent = style === "dark" ? say("Light style") : say("Dark style");
     repaints.forEach((repaint) => repaint());
   }
 
@@ -706,8 +710,8 @@
     const name = make("h2"), counted = make("span"), slide = make("div", { class: "slide" }), gap = make("span");
     const to = (text, step) => make("button", { type: "button", onclick: () => show(at + step) }, text);
     const stage = make("div", { id: "stage" },
-      make("div", { class: "bar" }, make("h1", {}, content.title), to("\u2190 back", -1), counted, to("next \u2192", 1),
-        make("button", { type: "button", onclick: leave }, "End (p)")),
+      make("div", { class: "bar" }, make("h1", {}, content.title), to(say("← back"), -1), counted, to(say("next →"), 1),
+        make("button", { type: "button", onclick: leave }, say("End (p)"))),
       name, slide);
     let at = 0;
 
@@ -718,7 +722,7 @@
       slide.append(panels[at]);
       name.textContent = names[at];
       name.hidden = !names[at];
-      counted.textContent = `${at + 1} of ${panels.length}`;
+      counted.textContent = outOf(at + 1, panels.length);
       repaints.forEach((repaint) => repaint());
       window.scrollTo(0, 0);
     }
@@ -748,7 +752,7 @@
         show(at + STEPS[event.key]);
       }
     });
-    const button = make("button", { type: "button", onclick: () => enter() }, "Present (p)");
+    const button = make("button", { type: "button", onclick: () => enter() }, say("Present (p)"));
     button.hidden = !panels.length;
     return { at: () => at, enter, button };
   }
@@ -786,10 +790,12 @@
   page.querySelector("noscript").remove();
   const sections = parts();
   page.append(...introduction());
-  page.append(make("nav", { "aria-label": "parts" }, ...sections.map(([title], i) => make("a", { href: `#part-${i}` }, title))));
+  page.append(make("nav", { "aria-label": say("parts") }, ...sections.map(([title], i) => make("a", { href: `#part-${i}` }, title))));
   sections.forEach(([title, inside], i) => page.append(make("section", { id: `part-${i}` }, make("h2", {}, title), ...inside)));
   const slides = presentation(page);
-  page.prepend(make("div", { class: "tools" }, darkButton, slides.button));
+  const languageButton = make("button", { type: "button", lang: Language.other, onclick: Language.change }, Language.other === "zh" ? "中文" : "English");
+  page.prepend(make("div", { class: "tools" }, darkButton, ...(content.language ? [languageButton] : []), slides.button));
+  page.querySelector("h1").textContent = document.title = content.title;
   followSystem();
   preparePaper();
   try {

@@ -1,0 +1,155 @@
+"""Pages in Chinese, in a real browser: no fixed word stays English, and the switch keeps all."""
+
+import re
+import time
+
+import pytest
+from browser import needs_browser
+
+from attnexp.cli import attend, report
+
+NAMES = re.compile(
+    r"\w+=[\w.]+|\w*_\w*|\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
+    r"rnn|cross|pooling|self|encoder|decoder|width|seed|score|model|arch|positions|normalizer|none|"
+    r"sinusoidal|steps|missing|exact match|pad|eos|bos|English|"
+    r"attnexp|torch|cpu|python|native|cc)\b"
+)
+"""Names of choices, settings, metrics and symbols, and of the other language."""
+
+TEXTS = """
+    const left = "p.note, pre, details table, script, style, .every table";
+    for (const section of document.querySelectorAll("section")) {
+      section.classList.toggle("every", section.querySelector("h2").innerText === "每次运行");
+    }
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      if (!walker.currentNode.parentElement.closest(left)) found.push(walker.currentNode.data);
+    }
+    for (const one of document.querySelectorAll("[aria-label], [title]")) {
+      if (!one.closest(left)) found.push(one.getAttribute("aria-label") ?? one.title);
+    }
+    return found.filter((text) => text.trim());
+"""
+
+TOUCH = """
+    for (const one of document.querySelectorAll(".panel svg, .panel canvas")) {
+      const { left, top, width, height } = one.getBoundingClientRect();
+      const at = { clientX: left + width / 2, clientY: top + height / 3 };
+      one.dispatchEvent(new PointerEvent("pointermove", at));
+    }
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(finished_runs, tmp_path_factory):
+    """Pages of a report and of an attention, in Chinese."""
+    folder = tmp_path_factory.mktemp("chinese")
+    names = ("rnn", "transformer", "curve", "second", "boxcar")
+    files = [folder / "report.html", folder / "attend.html"]
+    runs = [str(finished_runs[name]) for name in names]
+    report.main([*runs, "--lang", "zh", "--output", str(files[0])])
+    attend.main(["example=additive", "--lang", "zh", "--output", str(files[1])])
+    return files
+
+
+def open_page(browser, url):
+    browser.get("about:blank")
+    browser.get(url)
+    browser.execute_script("sessionStorage.clear()")
+    browser.get("about:blank")
+    browser.get(url)
+
+
+def language(browser):
+    return browser.execute_script("return document.documentElement.lang")
+
+
+def switch(browser):
+    browser.execute_script("document.querySelector('.tools [lang]').click()")
+    for _ in range(100):
+        time.sleep(0.05)
+        if browser.execute_script("return document.querySelector('.tools [lang]') !== null"):
+            return
+    raise AssertionError
+
+
+@needs_browser
+def test_no_fixed_word_of_a_page_stays_english(browser, pages):
+    for page in pages:
+        open_page(browser, page.as_uri())
+        assert language(browser) == "zh-CN"
+        time.sleep(1)  # the answers are written symbol by symbol
+        browser.execute_script(TOUCH)
+        texts = set(browser.execute_script(TEXTS)) - {browser.title}
+        left = {text: re.findall("[A-Za-z]{2,}", NAMES.sub("", text)) for text in texts}
+        assert {text: words for text, words in left.items() if words} == {}
+        assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_the_switch_changes_the_language_and_keeps_what_was_typed(browser, pages):
+    open_page(browser, pages[0].as_uri())
+    chinese = browser.execute_script("return document.querySelector('.verdicts h2').innerText")
+    browser.execute_script("""
+        const input = document.querySelector('.computed-body input[type=text]');
+        input.value = "3 1 2";
+        input.dispatchEvent(new Event("change"));
+    """)
+    switch(browser)
+    english = browser.execute_script("return document.querySelector('.verdicts h2').innerText")
+    typed = "return document.querySelector('.computed-body input[type=text]').value"
+    assert (chinese, english, language(browser)) == ("判定", "Verdict", "en")
+    assert browser.execute_script(typed) == "3 1 2"
+    assert "lang=en" in browser.current_url
+    browser.execute_script("document.querySelector('nav a').click()")
+    assert browser.current_url.endswith("#part-0")
+    browser.refresh()
+    assert language(browser) == "en"
+    switch(browser)
+    assert language(browser) == "zh-CN"
+
+
+@needs_browser
+def test_a_link_has_a_language_and_an_unknown_one_is_that_of_the_page(browser, pages):
+    for asked, found in (("en", "en"), ("zh", "zh-CN"), ("fr", "zh-CN")):
+        open_page(browser, f"{pages[0].as_uri()}#lang={asked}")
+        assert language(browser) == found
+
+
+@needs_browser
+def test_the_numbers_of_a_page_are_the_same_in_both_languages(browser, pages):
+    found = []
+    for asked in ("en", "zh"):
+        open_page(browser, f"{pages[0].as_uri()}#lang={asked}")
+        time.sleep(1)
+        text = browser.execute_script("return document.getElementById('page').innerText")
+        found.append(sorted(re.findall(r"\d+\.\d+", text)))
+    assert found[0] == found[1] != []
+
+
+def test_a_page_without_a_language_has_no_table(finished_runs):
+    from attnexp.report.page import Page
+    from attnexp.report.render import page
+
+    whole = page(Page("t"))
+    assert '<html lang="en">' in whole
+    assert '<script type="application/json" id="table">{}</script>' in whole
+
+
+def test_a_page_in_chinese_says_so_without_javascript(pages):
+    whole = pages[0].read_text()
+    assert '<html lang="zh-CN">' in whole
+    assert "<title>注意力机制的比较</title>" in whole
+    assert "<noscript>本页用 JavaScript" in whole
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "said"),
+    [
+        ("report", ["--lang", "fr"], "attnexp: --lang 'fr' is not a choice: choose en or zh."),
+        ("attend", ["example=kernel", "--lang", "zh"], "name its file with --output"),
+    ],
+)
+def test_a_language_that_cannot_be_told_is_refused(refused, verb, words, said):
+    assert said in refused(verb, *words)
