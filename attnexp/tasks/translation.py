@@ -1,7 +1,7 @@
 """Text to text: BLEU, chrF and the character error rate."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import ClassVar, Literal
 
@@ -32,12 +32,33 @@ def _score(texts: Texts, metric: BLEU | CHRF) -> float:
     return metric.corpus_score(texts.answers, list(zip_longest(*texts.references))).score
 
 
+def _bleu(texts: TokenizedTexts) -> float:
+    return _score(texts, BLEU(tokenize=texts.tokenize))
+
+
+def _bleu_chance(texts: TokenizedTexts) -> float | None:
+    """Return BLEU with the first reference of the next example as the answer to each.
+
+    The last example gets that of the first. Returns None for a single example.
+    """
+    firsts = [own[0] for own in texts.references]
+    return _bleu(replace(texts, answers=[*firsts[1:], firsts[0]])) if firsts[1:] else None
+
+
 TRANSLATION_METRICS = (
     Metric(
         "bleu",
-        lambda texts: _score(texts, BLEU(tokenize=texts.tokenize)),
+        _bleu,
         "BLEU of all decoded answers together, by sacrebleu (Papineni 2002, Post 2018)",
         better="higher",
+        unit="of 100",
+        headline=True,
+        companions={"chance": "bleu_chance"},
+    ),
+    Metric(
+        "bleu_chance",
+        _bleu_chance,
+        "BLEU of right answers to other sources: to each test example the reference of the next",
         unit="of 100",
         headline=True,
     ),

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,17 @@ def test_the_file_that_ships_has_900_sentences_of_160_words():
     symbols = {symbol for source, _ in pairs for symbol in Words().split(source)}
     assert len(symbols - {".", "?"}) == 160
     assert len(Pairs(torch.Generator().manual_seed(0), path, sha256).train) == 720
+
+
+def test_the_chinese_file_that_ships_has_329_sentences_each_of_its_own_script():
+    path = "attnexp:chinese_english.tsv"
+    sha256 = str(digest(path))
+    pairs, notes = read_pairs(path, sha256, 1, 2)
+    assert notes == []
+    chinese, english = (list(side) for side in zip(*pairs, strict=True))
+    assert len(pairs) == len(set(chinese)) == len(set(english)) == 329
+    assert all(re.fullmatch(r"[\u4e00-\u9fff]+[\u3002\uff1f]", text) for text in chinese)
+    assert all(re.fullmatch(r"[A-Z][A-Za-z ]+[.?]", text) for text in english)
+    assert len({character for text in chinese for character in text[:-1]}) == 84
+    assert len({word for text in english for word in text[:-1].split()}) == 117
+    assert len(Pairs(torch.Generator().manual_seed(0), path, sha256).train) == 263

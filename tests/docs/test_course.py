@@ -119,6 +119,12 @@ FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
         ("dates", {}, "alignment_accuracy", 0.7, 0.1),
         ("pairs", {}, "bleu", 83, 5),
         ("pairs", {}, "exact_match", 0.71, 0.06),
+        ("to_english", {"data.level": "word"}, "bleu", 82.3, 5),
+        ("to_english", {"data.level": "character"}, "bleu", 53.7, 10),
+        ("to_english", {}, "bleu_chance", 3.8, 0.1),
+        ("to_chinese", {"data.level": "word"}, "bleu", 87.0, 5),
+        ("to_chinese", {"data.level": "character"}, "bleu", 80.8, 5),
+        ("to_chinese", {}, "bleu_chance", 4.5, 0.1),
     ],
     "heads": [
         ("pooling", {"model": "additive", "arch.heads": 1}, "test_mse", 0.09, 0.02),

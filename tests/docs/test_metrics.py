@@ -42,13 +42,18 @@ def test_the_signatures_of_sacrebleu_are_those_that_are_told():
                 },
             },
         ),
+        ("translation", {"bleu": {"chance": "bleu_chance"}}),
     ],
 )
 def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task, told):
     from attnexp.tables.columns import COLUMNS
-    from attnexp.tasks import regression, seq2seq
+    from attnexp.tasks import regression, seq2seq, translation
 
-    metrics = {"regression": regression, "seq2seq": seq2seq}[task].METRICS
+    metrics = {
+        "regression": regression.METRICS,
+        "seq2seq": seq2seq.METRICS,
+        "translation": translation.TRANSLATION_METRICS,
+    }[task]
     companions = [pair for metric in metrics for pair in metric.companions.items()]
     assert {name for _, name in companions} <= {metric.name for metric in metrics}
     assert {head for head, _ in companions} <= {column.title for column in COLUMNS}

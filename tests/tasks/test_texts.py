@@ -40,6 +40,15 @@ def test_references_of_different_number_are_those_of_each_answer():
     assert 0 < measured["bleu"] < 100
 
 
+def test_chance_of_bleu_is_that_of_right_answers_to_other_sources():
+    references = ["the cat is very black", "the cat is very white", "we see the sea again"]
+    texts = Texts(["a", "b", "c"], [(each, "unlike") for each in references])
+    moved = [references[1], references[2], references[0]]
+    expected = corpus_bleu(moved, [references, ["unlike"] * 3]).score
+    assert Translation().measure_texts(texts)["bleu_chance"] == expected
+    assert 0 < expected < 100
+
+
 def test_bleu_of_text_without_spaces_needs_its_own_words():
     chinese = Texts(["我喜欢黑猫"], [("我喜欢白猫",)])
     assert Translation(tokenize="13a").measure_texts(chinese)["bleu"] == 0
