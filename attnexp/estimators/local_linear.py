@@ -113,7 +113,10 @@ class LocalLinear(Estimator):
             return moved @ keys - moved.sum(dim=-1, keepdim=True) * mean + ridge * b
 
         start = away.where(distance > ROUNDING * torch.finfo(keys.dtype).eps * square, 0.0)
-        tilt = conjugate_gradients(spread, start, self.steps)
+        # a power of two changes no digit, and keeps squares of a small row from vanishing
+        least = torch.finfo(keys.dtype).tiny
+        unit = 2.0 ** (distance.detach().clamp(min=least).log2() / 2).floor()
+        tilt = conjugate_gradients(lambda b: spread(b) / unit**2, start / unit, self.steps) / unit
         return shares, along(tilt), tilt / largest
 
     def answer(
@@ -181,8 +184,8 @@ def conjugate_gradients(
     least = length.detach() * torch.finfo(right.dtype).eps ** 2
     for _ in range(steps):
         moved = product(direction)
-        pace = divided(length, (direction * moved).sum(dim=-1, keepdim=True))
-        pace = pace.where(length > least, 0.0)
+        bend = (direction * moved).sum(dim=-1, keepdim=True)
+        pace = divided(length, bend.where(length > least, 0.0))
         b, rest = b + pace * direction, rest - pace * moved
         left = rest.square().sum(dim=-1, keepdim=True)
         direction, length = rest + divided(left, length, least) * direction, left

@@ -144,6 +144,26 @@ def test_answers_and_gradients_are_finite_in_single_precision(size, sharpness):
         assert all(each.grad.isfinite().all() for each in given)
 
 
+@pytest.mark.parametrize("scale", [1, 1e-4, 1e-6, 1e-9, 1e-15])
+def test_a_small_sequence_next_to_a_large_one_has_its_own_gradients(scale):
+    """Also in the first row under a triangle, which sees a single key."""
+    size = torch.tensor([1.0, scale], dtype=torch.float64).view(2, 1, 1)
+    mask = torch.ones(5, 5, dtype=torch.bool).tril()
+    factors = draw(2, 5, 5, seed=3)
+    found = []
+    for kind in (torch.float32, torch.float64):
+        queries, keys = ((draw(2, 5, 8, seed=i) * size).to(kind).requires_grad_() for i in (0, 1))
+        scores = draw(2, 5, 5, seed=2).to(kind).requires_grad_()
+        weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+        estimator = LocalLinear(heads=1, query_dim=8, key_dim=8, input_dim=4)
+        effective = estimator(weights, Compared(queries, keys, keys, mask))
+        (effective * factors.to(kind)).sum().backward()
+        found.append([effective.detach(), scores.grad, queries.grad, keys.grad])
+    for single, double in zip(*found, strict=True):
+        for one, other in zip(single, double, strict=True):
+            assert (one - other).abs().max() < 0.01 * other.abs().max()
+
+
 @pytest.mark.parametrize("dim", [1, 3])
 def test_tiles_have_the_answers_and_gradients_of_the_whole(monkeypatch, dim):
     monkeypatch.setattr(streaming, "TILE", 2**9)
