@@ -263,19 +263,35 @@ def test_latex_compiles_it(sweep_of, tmp_path: Path):
         as_latex(metrics),
         of_numbers(1.5e-7, -2.0, strong=0),
     ]
-    packages = r"\usepackage{booktabs}\usepackage{siunitx}"
-    page = rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}"
-    (tmp_path / "page.tex").write_text("\n".join([page, *written, r"\end{document}"]))
+    assert "Overfull" not in compiled(program, ["booktabs", "siunitx"], written, tmp_path)
+
+
+def test_xelatex_compiles_chinese_with_ctex(sweep_of, tmp_path: Path):
+    """No character is missing in the fonts of ctex."""
+    if shutil.which("xelatex") is None:
+        pytest.skip("xelatex is not on the PATH")
+    report = configurations_report(sweep_of({"加性注意力": LOW, "点积": HIGH}), TableRequest())
+    written = [as_latex(report, Paper("tab:all", caption="在 `反转` 上的比较, 三个种子。"))]
+    said = compiled("xelatex", ["ctex", "booktabs", "siunitx"], written, tmp_path)
+    assert "Missing character" not in said
+
+
+def compiled(program: str, packages: list[str], written: list[str], folder: Path) -> str:
+    """Compile tables on a page of two columns, and return what the program said."""
+    loaded = "".join(rf"\usepackage{{{package}}}" for package in packages)
+    page = rf"\documentclass[twocolumn]{{article}}{loaded}\begin{{document}}"
+    (folder / "page.tex").write_text("\n".join([page, *written, r"\end{document}"]))
     options = [] if program == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
     answer = subprocess.run(
-        [program, *options, "page.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [program, *options, "page.tex"], cwd=folder, capture_output=True, text=True, check=False
     )
     said = answer.stdout + answer.stderr
-    if "siunitx.sty' not found" in said:
-        pytest.skip(f"{program} has no siunitx")
+    if lacking := re.search(r"File `(.*)\.sty' not found", said):
+        pytest.skip(f"{program} has no {lacking[1]}")
     assert answer.returncode == 0, said
-    assert "Overfull" not in said
-    assert (tmp_path / "page.pdf").exists()
+    assert (folder / "page.pdf").exists()
+    logs = [log.read_text() for log in folder.glob("page.log")]  # tectonic keeps none
+    return "".join([said, *logs])
 
 
 def width_in(font: str, weight: int, text: str) -> float:

@@ -50,6 +50,34 @@ def test_no_number_is_cut_and_a_row_is_one_line(sweep_of, width: int):
     assert ("95% interval" in head) == (width > 60)
 
 
+def ends(line: str) -> set[int]:
+    """The columns of a screen behind which a blank follows a character."""
+    at, found = 0, set[int]()
+    for character, after in zip(line, f"{line[1:]} ", strict=True):
+        at += 1 + (unicodedata.east_asian_width(character) in "WF")
+        if character != " " == after:
+            found.add(at)
+    return found
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_columns_of_numbers_end_below_each_other_behind_wide_names(sweep_of, width: int):
+    names = {"加性注意力": 0.1, "点积": 0.25, "缩放点积注意力-两个头": 12.5, "dot": 3.0}
+    report = configurations_report(
+        sweep_of({name: [x, 2 * x, 1.5 * x] for name, x in names.items()}), TableRequest()
+    )
+    lines = printed(report, width).splitlines()
+    rule = next(i for i, line in enumerate(lines) if set(line) == {"─"})
+    head, *rows = lines[rule - 1], *lines[rule + 1 : rule + 5]
+    (grid,) = report.grids
+    for column in (one for one in grid.columns if one.right and f" {one.title}" in head):
+        before = head[: head.index(f" {column.title}") + 1 + len(column.title)]
+        end = sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in before)
+        assert all(end in ends(row) for row in rows)
+    assert {name for name in names for row in rows if row.startswith(name)} == set(names)
+    assert max(map(cell_len, lines[rule - 1 : rule + 5])) <= width
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_table_takes_six_lines_more_than_its_rows(sweep_of, width: int):
     values = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
