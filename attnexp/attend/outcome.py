@@ -112,6 +112,10 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
         del chosen["normalizer"]
     with torch.no_grad():
         found = stepwise({**given, "mask": mask})
+    for name in ("weights", "effective"):
+        if name in found and not found[name].isfinite().all():
+            words = ", ".join(f"{group}={choice}" for group, choice in chosen.items())
+            raise RequestError(f"the {name} of {words} hold NaN or infinity: nothing is shown")
     if "effective" not in found:
         del chosen["estimator"]
     tensors = {**given, "scores": found.pop("scores"), "mask": mask, **found}

@@ -103,7 +103,7 @@ class RunningText(Dataset):
             raise ValueError(
                 f"{path} has {len(text):,} characters, too few for windows of length {length}: "
                 f"{validated:,} are for validation and {tested:,} for the test, and training "
-                f"requires {2 * length:,} more"
+                f"requires {2 * length:,} more: lower data.length, data.test or data.validation"
             )
         require_memory(
             f"windows of {length:,} characters",

@@ -27,24 +27,24 @@ NEUTRAL = frozenset(
 """Settings, by dotted path, that do not change the numbers of a run."""
 
 
-ADDED = (
-    "data_seed",
-    "data.test_lengths",
-    "data.separator",
-    "arch.kv_heads",
-    "arch.window",
-    "arch.norm",
-)
-"""Settings, by dotted path, that came later, and that change nothing if they are null."""
+ADDED = {
+    "data_seed": None,
+    "data.test_lengths": None,
+    "data.separator": None,
+    "arch.kv_heads": None,
+    "arch.window": None,
+    "arch.norm": True,
+}
+"""Settings, by dotted path, that came later, and the value that changes as little as null does."""
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a resolved configuration that decides the numbers.
 
-    Settings that were `ADDED` and are null are left out, so that a run has the key that it had
-    before they were.
+    Settings that were `ADDED` and change nothing are left out, so that a run has the key that it
+    had before they were.
     """
-    unset = {path for path in ADDED if _at(config, path) is None}
+    unset = {path for path, same in ADDED.items() if _at(config, path) in (None, same)}
     whole: dict[str, Any] = _canonical(without(config, NEUTRAL | unset))
     return whole
 

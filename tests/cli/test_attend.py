@@ -235,3 +235,18 @@ def test_a_score_of_ones_own(succeeds, own_choice):
     code = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
     mine = own_choice("model", "own_score_of_attend.Mine", code)
     assert "model=mine: My own." in succeeds("attend", *PAIR, *mine).stdout
+
+
+def test_weights_that_are_not_finite_are_refused(refused, own_choice, tmp_path):
+    code = (
+        "import torch\nfrom attnexp.normalizers.base import Normalizer\n\n\n"
+        "class Mine(Normalizer):\n"
+        "    sums_to_one, shift_invariant = True, True\n\n"
+        "    def normalize(self, scores, seen):\n"
+        "        return torch.full_like(scores, torch.nan)\n"
+    )
+    words = own_choice("normalizer", "mine_of_nan.Mine", code)
+    said = refused("attend", "example=kernel", *words, "--output", "map.png")
+    assert "the weights of model=gaussian, normalizer=mine" in said
+    assert said.rstrip().endswith("hold NaN or infinity: nothing is shown")
+    assert not (tmp_path / "map.png").exists()

@@ -145,7 +145,8 @@ def test_rare_characters_are_unknown():
         (
             b"abcd" * 6,
             "my.txt has 24 characters, too few for windows of length 4: 4 are for validation and "
-            "16 for the test, and training requires 8 more",
+            "16 for the test, and training requires 8 more: lower data.length, data.test or "
+            "data.validation",
         ),
         (
             b"gr\xf6\xdfer \xff" * 50,

@@ -58,7 +58,7 @@ def changed_each(settings, prefix=""):
         else:
             yield f"{prefix}{name}", settings | {name: [value]}
             if isinstance(value, bool | None):
-                yield f"{prefix}{name}", settings | {name: not value}
+                yield f"{prefix}{name}", settings | {name: value is False}
             elif isinstance(value, int | float):
                 yield f"{prefix}{name}", settings | {name: value + 0.25}
 
@@ -82,6 +82,10 @@ def test_a_setting_that_came_later_is_not_in_the_key_while_it_is_null(path, valu
     key = lambda own: run_key(CONFIG | ({group: {"path": "a"} | own} if group else own), {})  # noqa: E731
     assert key({name: None}) == key({})
     assert key({name: value}) != key({})
+
+
+def test_layers_with_their_norm_have_the_key_of_layers_of_which_nothing_is_said():
+    assert run_key({**CONFIG, "arch": {"norm": True}}, {}) == run_key({**CONFIG, "arch": {}}, {})
 
 
 def test_the_key_is_the_same_in_every_process_and_version():
