@@ -7,6 +7,8 @@ import pytest
 from browser import needs_browser
 
 from attnexp.cli import attend, report
+from attnexp.report.page import Page
+from attnexp.report.render import page
 
 NAMES = re.compile(
     r"\w+=[\w.]+|\w*_\w*|\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
@@ -76,8 +78,8 @@ def switch(browser):
 
 @needs_browser
 def test_no_fixed_word_of_a_page_stays_english(browser, pages):
-    for page in pages:
-        open_page(browser, page.as_uri())
+    for file in pages:
+        open_page(browser, file.as_uri())
         assert language(browser) == "zh-CN"
         time.sleep(1)  # the answers are written symbol by symbol
         browser.execute_script(TOUCH)
@@ -128,10 +130,18 @@ def test_the_numbers_of_a_page_are_the_same_in_both_languages(browser, pages):
     assert found[0] == found[1] != []
 
 
-def test_a_page_without_a_language_has_no_table(finished_runs):
-    from attnexp.report.page import Page
-    from attnexp.report.render import page
+@needs_browser
+def test_a_page_without_a_language_is_english_whatever_a_link_asks(browser, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(page(Page("t", notes=["a note"])))
+    open_page(browser, f"{file.as_uri()}#lang=zh")
+    assert language(browser) == "en"
+    assert "Notes" in browser.execute_script("return document.body.innerText")
+    assert browser.execute_script("return document.querySelector('.tools [lang]')") is None
+    assert browser.get_log("browser") == []
 
+
+def test_a_page_without_a_language_has_no_table():
     whole = page(Page("t"))
     assert '<html lang="en">' in whole
     assert '<script type="application/json" id="table">{}</script>' in whole

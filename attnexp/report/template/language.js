@@ -17,7 +17,8 @@ const Language = (() => {
     } catch { return null; } // a page in a frame may have no storage
   }
   const asked = kept.get("lang") ?? stored();
-  const now = ["en", "zh"].includes(asked) ? asked : usual, other = now === "en" ? "zh" : "en";
+  const languages = Object.keys(table).length ? ["en", "zh"] : ["en"];
+  const now = languages.includes(asked) ? asked : usual, other = now === "en" ? "zh" : "en";
   document.documentElement.lang = now === "zh" ? "zh-CN" : "en";
 
   function change() {
