@@ -13,6 +13,12 @@ from attnexp.scores.base import require_positive
 ROUNDING = 16
 """The rounding of a difference of keys, in units of the last place of the largest one."""
 
+VANISHED = 0.75
+"""Weights whose sum is below this power of the least normal number are 0: gradients overflow."""
+
+FAR = 1e18
+"""The distance of a query, in units of the largest key, whose square does not overflow."""
+
 
 class LocalLinear(Estimator):
     """l_i = w_i (1 + (k_i - m)' b), with b = S^-1 (q - m): the local linear fit, read at q.
@@ -29,9 +35,12 @@ class LocalLinear(Estimator):
 
     b is found by `steps` steps of conjugate gradients, each of which takes two products of the size
     of attention, and which are exact after as many steps as keys have features. Without two keys
-    apart it is 0, and the answer is the local constant. q and k are those of each head, W_q^i q and
-    W_k^i k, before the score does anything to them, and must have equal sizes. In half precision
-    the fit is made in float32.
+    apart it is 0, and the answer is the local constant. So it is of several features if q and the
+    keys near it are within 0.001 of their distance from the mean of all keys, in single precision.
+    With a `ridge` of 0 the line is not unique unless keys span all features.
+
+    q and k are those of each head, W_q^i q and W_k^i k, before the score does anything to them, and
+    must have equal sizes. In half precision the fit is made in float32.
 
     Raises ValueError for unequal sizes, a negative `ridge` and fewer than one of `steps`.
 
@@ -89,17 +98,19 @@ class LocalLinear(Estimator):
 
     def _fit(self, weights: Tensor, compared: Compared) -> tuple[Tensor, Tensor, Tensor]:
         """Return the shares w, the (k_i - m)' b of each query, and b."""
-        queries, keys, largest = _centred(compared, weights.dtype)
-        shares = divided(weights, weights.sum(dim=-1, keepdim=True))
+        queries, keys, unit = _centred(compared, weights.dtype)
+        total = weights.sum(dim=-1, keepdim=True)
+        shares = divided(weights, total, torch.finfo(weights.dtype).tiny ** VANISHED)
         if keys.shape[-1] == 1:
             mean = shares @ keys
             apart = keys.mT - mean
-            slope = _slope(queries - mean, (shares * apart) @ keys, largest)
-            return shares, apart * slope, slope
-        # in units of the largest key, squares neither overflow nor vanish
-        queries, keys = queries / largest, keys / largest
+            shift = (shares * apart).sum(dim=-1, keepdim=True)  # the rounding of the mean
+            apart = apart - shift
+            variance = (shares * apart.square()).sum(dim=-1, keepdim=True)
+            slope = _slope(queries - mean - shift, variance)
+            return shares, apart * slope, slope / unit
         mean = shares @ keys
-        away = queries - mean
+        away = (queries - mean).clamp(-FAR, FAR)
         square = shares @ keys.square().sum(dim=-1, keepdim=True)
         trace = (square - mean.square().sum(dim=-1, keepdim=True)).clamp(min=0.0)
         distance = trace + away.square().sum(dim=-1, keepdim=True)
@@ -112,12 +123,15 @@ class LocalLinear(Estimator):
             moved = shares * along(b)
             return moved @ keys - moved.sum(dim=-1, keepdim=True) * mean + ridge * b
 
-        start = away.where(distance > ROUNDING * torch.finfo(keys.dtype).eps * square, 0.0)
+        rounding = ROUNDING * torch.finfo(keys.dtype).eps * square
+        start = away.where(distance > rounding, 0.0)
         # a power of two changes no digit, and keeps squares of a small row from vanishing
         least = torch.finfo(keys.dtype).tiny
-        unit = 2.0 ** (distance.detach().clamp(min=least).log2() / 2).floor()
-        tilt = conjugate_gradients(lambda b: spread(b) / unit**2, start / unit, self.steps) / unit
-        return shares, along(tilt), tilt / largest
+        size = 2.0 ** (distance.detach().clamp(min=least).log2() / 2).floor()
+        flat = rounding.where(ridge == 0, 0.0) / size**2
+        tilt = conjugate_gradients(lambda b: spread(b) / size**2, start / size, self.steps, flat)
+        tilt = tilt / size
+        return shares, along(tilt), tilt / unit
 
     def answer(
         self,
@@ -128,22 +142,28 @@ class LocalLinear(Estimator):
         assert compared.kept is not None
         if compared.kept.shape[-1] > 1:
             return super().answer(weights, values, compared)
-        queries, keys, largest = _centred(compared, weights.dtype)
+        queries, keys, _ = _centred(compared, weights.dtype)
         with torch.autocast(weights.device.type, enabled=False):
-            numbers = torch.cat([torch.ones_like(keys), keys, values.to(weights.dtype)], dim=-1)
+            ones = torch.ones_like(keys)
+            numbers = torch.cat([ones, values.to(weights.dtype), keys], dim=-1)
             sums, means = (weights @ numbers).tensor_split([1], dim=-1)
-            means = divided(means, sums)
-            mean, average = means[..., :1], means[..., 1:]
-            moments = divided((weights * (keys.mT - mean)) @ numbers[..., 1:], sums)
-            slope = _slope(queries - mean, moments[..., :1], largest)
-            return (average + slope * moments[..., 1:]).to(values.dtype)
+            least = torch.finfo(weights.dtype).tiny ** VANISHED
+            means = divided(means, sums, least)
+            average, mean = means[..., :-1], means[..., -1:]
+            apart = keys.mT - mean
+            moved = weights * apart
+            shift, moments = divided(moved @ numbers[..., :-1], sums, least).tensor_split([1], -1)
+            squares = divided((moved * apart).sum(dim=-1, keepdim=True), sums, least)
+            slope = _slope(queries - mean - shift, squares - shift.square())
+            return (average + slope * (moments - shift * average)).to(values.dtype)
 
 
 def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Return queries and keys from the mean of all keys, and the largest such difference, or 1.
+    """Return queries and keys from the mean of all keys, in a unit near the largest such key.
 
-    Far from 0, differences of keys would lose their digits. A key that no query sees is put at the
-    mean of the others, so that it does not matter.
+    Far from 0, differences of keys would lose their digits, and in other units their squares would
+    overflow or vanish. A key that no query sees is put at the mean of the others, so that it does
+    not matter. The unit of keys of one feature is a power of two, which changes no digit.
     """
     assert compared.kept is not None
     queries, keys = compared.queries.to(kind), compared.kept.to(kind)
@@ -156,12 +176,15 @@ def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Ten
         centre = divided(total, seen.sum(dim=-2, keepdim=True))
         queries, keys = queries - centre, (keys - centre).where(seen, 0.0)
     largest = keys.detach().abs().amax()
-    return queries, keys, largest.where(largest > 0, 1.0)
+    unit = largest.where(largest > 0, 1.0)
+    if keys.shape[-1] == 1:
+        unit = 2.0 ** unit.log2().ceil()
+    return queries / unit, keys / unit, unit
 
 
-def _slope(away: Tensor, variance: Tensor, largest: Tensor) -> Tensor:
+def _slope(away: Tensor, variance: Tensor) -> Tensor:
     """Return b of keys of one feature, or 0 where their variance is rounding."""
-    return divided(away, variance, (ROUNDING * torch.finfo(variance.dtype).eps * largest) ** 2)
+    return divided(away, variance, (ROUNDING * torch.finfo(variance.dtype).eps) ** 2)
 
 
 def divided(above: Tensor, below: Tensor, least: Tensor | float = 0.0) -> Tensor:
@@ -171,13 +194,16 @@ def divided(above: Tensor, below: Tensor, least: Tensor | float = 0.0) -> Tensor
 
 
 def conjugate_gradients(
-    product: Callable[[Tensor], Tensor], right: Float[Tensor, "*batch features"], steps: int
+    product: Callable[[Tensor], Tensor],
+    right: Float[Tensor, "*batch features"],
+    steps: int,
+    flat: Tensor | float = 0.0,
 ) -> Float[Tensor, "*batch features"]:
     """Return b with S b = right, after this many steps from 0, for each row of `right`.
 
     `product` returns S b, with S symmetric and not negative, of each row its own. Hestenes and
-    Stiefel (1952). A row is done when what is left of it is rounding: further steps would divide
-    rounding by rounding, whose gradients are not finite.
+    Stiefel (1952). A row is done when what is left of it is rounding, or when d'S d <= `flat` d'd
+    along its direction d: further steps would divide rounding by rounding.
     """
     b, rest, direction = torch.zeros_like(right), right, right
     length = rest.square().sum(dim=-1, keepdim=True)
@@ -185,7 +211,8 @@ def conjugate_gradients(
     for _ in range(steps):
         moved = product(direction)
         bend = (direction * moved).sum(dim=-1, keepdim=True)
-        pace = divided(length, bend.where(length > least, 0.0))
+        level = flat * direction.detach().square().sum(dim=-1, keepdim=True)
+        pace = divided(length, bend.where((length > least) & (bend > level), 0.0))
         b, rest = b + pace * direction, rest - pace * moved
         left = rest.square().sum(dim=-1, keepdim=True)
         direction, length = rest + divided(left, length, least) * direction, left

@@ -4,11 +4,14 @@ The course's chapters and exercises, and probes, are executed by tests of their 
 card take minutes.
 """
 
+import re
 import shutil
+import subprocess
 
 import pytest
+import yaml
 from conftest import ROOT
-from documented import commands, compose, verb_of, words_of
+from documented import blocks, commands, compose, verb_of, words_of
 
 from attnexp.cli import new
 
@@ -129,3 +132,28 @@ def test_a_run_or_a_sweep_works(line, succeeds, tmp_path):
     """On little training and little data."""
     write_data(tmp_path)
     succeeds(*lessened(words_of(line)))
+
+
+def of_shells():
+    """Every command of a page, also within a line of prose, and every command of a chapter."""
+    pages = [ROOT / "README.md", ROOT / "README.zh.md", *ROOT.glob("docs/**/*.md")]
+    for page in pages:
+        name = str(page.relative_to(ROOT))
+        yield from ((name, block) for block in blocks(name, "sh"))
+        inline = re.findall(r"(?<!`)`(attnexp [^`]*)`", page.read_text())
+        yield from ((name, text) for text in inline)
+    for chapter in sorted((ROOT / "attnexp" / "course" / "chapters").glob("*.yaml")):
+        for step in yaml.safe_load(chapter.read_text())["steps"]:
+            yield chapter.name, step["command"]
+
+
+def test_a_shell_reads_every_command():
+    """Unquoted brackets, such as those of seed=range(6), are none of its syntax."""
+    refused = []
+    for name, text in dict.fromkeys(of_shells()):
+        answer = subprocess.run(
+            ["bash", "-n"], input=text, capture_output=True, text=True, check=False
+        )
+        if answer.returncode:
+            refused.append((name, text, answer.stderr))
+    assert not refused

@@ -144,6 +144,78 @@ def test_answers_and_gradients_are_finite_in_single_precision(size, sharpness):
         assert all(each.grad.isfinite().all() for each in given)
 
 
+EXACT = np.longdouble
+
+
+def exact_line(query, keys, values, weights):
+    """The fit of one feature at a query, in more digits than either precision has."""
+    keys, values, weights = (each.numpy().astype(EXACT) for each in (keys, values, weights))
+    weights = weights / weights.sum()
+    apart = keys - (weights * keys).sum()
+    slope = (weights * apart * values).sum() / (weights * apart**2).sum()
+    return float((weights * values).sum() + slope * (EXACT(query) - (weights * keys).sum()))
+
+
+@pytest.mark.parametrize("gap", [5.0, 14.0, 18.0, 20.0])
+def test_a_line_through_a_key_with_nearly_all_weight_keeps_its_digits(gap):
+    for seed in range(50):
+        keys, values, scores = (draw(6, 1, seed=3 * seed + i).float() for i in range(3))
+        scores[0] = gap
+        weights = scores.mT.softmax(dim=-1)
+        query = keys[:1] + 0.1 * draw(1, 1, seed=1000 + seed).float()
+        fit = LocalLinear(heads=1, query_dim=1, key_dim=1, input_dim=1)
+        compared = Compared(query, keys, keys, None)
+        expected = exact_line(query.item(), keys[:, 0], values[:, 0], weights[0])
+        for answer in (fit(weights, compared) @ values, fit.answer(weights, values, compared)):
+            assert answer.item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [3, 6, 10, 50])
+@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+def test_equal_keys_have_the_local_constant_at_every_place(count, dim, ridge):
+    for place in np.arange(0.01, 1.0, 0.01):
+        keys = torch.full((1, count, dim), place, dtype=torch.float32).requires_grad_()
+        weights = draw(1, 4, count, seed=count).float().softmax(dim=-1).requires_grad_()
+        values = draw(1, count, 1, seed=1).float()
+        fit = LocalLinear(heads=1, query_dim=dim, key_dim=dim, input_dim=1, ridge=ridge)
+        compared = Compared(draw(1, 4, dim, seed=2).float(), keys, keys, None)
+        for answer in (fit(weights, compared) @ values, fit.answer(weights, values, compared)):
+            torch.testing.assert_close(answer, weights @ values)
+            answer.sum().backward(retain_graph=True)
+        assert keys.grad.isfinite().all()
+        assert weights.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_weights_that_have_all_but_vanished_have_finite_gradients(dim):
+    """As after dropout of the key that had nearly all of them."""
+    weights = torch.tensor([[0.0, 1e-40, 3e-40]]).requires_grad_()
+    keys = draw(3, dim).float().requires_grad_()
+    fit = LocalLinear(heads=1, query_dim=dim, key_dim=dim, input_dim=1)
+    compared = Compared(draw(1, dim, seed=1).float(), keys, keys, None)
+    answer = fit.answer(weights, draw(3, 1, seed=2).float(), compared)
+    answer.sum().backward()
+    assert answer.item() == pytest.approx(0.0, abs=1e-30)
+    assert weights.grad.isfinite().all()
+    assert keys.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("size", "far"), [(1e-20, 1), (1e-20, 3e19), (1, 1e10), (1, 3e19), (1e20, 1), (1e20, 1e10)]
+)
+@pytest.mark.parametrize("dim", [1, 3])
+def test_units_and_far_queries_do_not_overflow(size, far, dim):
+    keys = (size * draw(5, dim)).float().requires_grad_()
+    query = torch.full((1, dim), size * far, dtype=torch.float32)
+    weights = torch.full((1, 5), 0.2)
+    fit = LocalLinear(heads=1, query_dim=dim, key_dim=dim, input_dim=1)
+    effective = fit(weights, Compared(query, keys, keys, None))
+    effective.sin().sum().backward()
+    assert effective.isfinite().all()
+    assert keys.grad.isfinite().all()
+
+
 @pytest.mark.parametrize("scale", [1, 1e-4, 1e-6, 1e-9, 1e-15])
 def test_a_small_sequence_next_to_a_large_one_has_its_own_gradients(scale):
     """Also in the first row under a triangle, which sees a single key."""
