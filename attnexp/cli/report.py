@@ -11,7 +11,7 @@ from attnexp.cli.arguments import Arguments, add_language, add_runs, add_trust, 
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
-from attnexp.core.language import said
+from attnexp.core.language import counted, joined, said
 from attnexp.runs import files
 from attnexp.runs.files import require_output, write_output
 
@@ -90,8 +90,10 @@ def progress_text(progress: "Sequence[Progress]") -> str:
     done = sum(each.counts.get(Status.FINISHED.word, 0) for each in progress)
     total = sum(sum(each.counts.values()) for each in progress)
     known = [each.seconds_left for each in progress if each.seconds_left is not None]
-    text = f"{done} of {total} runs"
-    return f"{text}, about {_clock(max(known))} left" if known else text
+    parts = [said("{place} of {count}", place=done, count=counted("{count} run", total))]
+    if known:
+        parts.append(said("about {time} left", time=_clock(max(known))))
+    return joined(said(", "), parts)
 
 
 def _clock(seconds: float) -> str:

@@ -94,11 +94,12 @@ def words(column: str) -> str:
     """Return a column of metrics.csv in words."""
     if column == "loss":
         return said("training loss")
-    if column == "val_loss":
-        return said("validation loss")
     plain = column.replace("_", " ")
     metric = plain.removeprefix("val ")
-    return plain if metric == plain else said("validation {metric}", metric=metric)
+    if metric == plain:
+        return plain
+    known = {"loss": said("loss"), "exact match": said("exact match")}
+    return said("validation {metric}", metric=known.get(metric, metric))
 
 
 def wants_log(columns: Sequence[str], values: NDArray[np.float64]) -> bool:

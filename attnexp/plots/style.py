@@ -291,8 +291,14 @@ def lines_of(comparison: Comparison) -> list[tuple[Configuration, str, Line]]:
     several = comparison.configurations
     names = [""] if comparison.alone else names_of(comparison)
     if len({len(one.runs) for one in several}) > 1:
-        names = [name + one.seeds_text for name, one in zip(names, several, strict=True)]
+        names = [_with_seeds(name, one) for name, one in zip(names, several, strict=True)]
     return list(zip(several, names, line_styles(len(several)), strict=True))
+
+
+def _with_seeds(name: str, one: Configuration) -> str:
+    count = len(one.runs)
+    seeds = counted("{count} seed", count)
+    return say("{name} ({text})", name=name, text=seeds) if count > 1 else name
 
 
 def best_of(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnexp.core import console
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
-from attnexp.core.language import capitalized, said
+from attnexp.core.language import capitalized, joined, numbered, said
 from attnexp.plots.colours import DIVERGING, VIRIDIS, hexadecimal
 from attnexp.plots.lines import (
     asked_columns,
@@ -135,9 +135,13 @@ def _running(runs: Sequence[Run]) -> Iterable[Chart]:
     for data in dict.fromkeys(run.data for run in going):
         own = [run for run in going if run.data == data]
         names = zip(labels(own), own, strict=True)
-        each = tuple(Configuration(f"{name}, seed {run.seed}", (run,)) for name, run in names)
+        each = tuple(Configuration(_of_seed(name, run), (run,)) for name, run in names)
         for chart in _training(Comparison(data, each), own):
             yield replace(chart, title=said("{what}: {text}", what=data, text=chart.y))
+
+
+def _of_seed(name: str, run: Run) -> str:
+    return joined(said(", "), [name, numbered(said("seed"), run.seed)])
 
 
 def _data(

@@ -9,7 +9,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from attnexp.core.language import LANGUAGES, Said, in_chinese, said, table
+from attnexp.core.language import LANGUAGES, Said, in_chinese, table
 from attnexp.report.page import Page
 
 EVERY = 5
@@ -17,8 +17,6 @@ EVERY = 5
 
 LOADER = PackageLoader("attnexp.report", "template")
 """The page, its styles and its scripts."""
-
-UNSCRIPTED = said("This page draws its tables and pictures with JavaScript, which is switched off.")
 
 STYLES = ("page.css", "compute.css")
 SCRIPTS = ("language.js", "interpreter.js", "laws.js", "writings.js", "compute.js", "page.js")
@@ -40,7 +38,6 @@ def page(content: Page) -> str:
     return environment.get_template("page.html").render(
         language="zh-CN" if zh else "en",
         title=in_chinese(content.title) if zh else content.title,
-        unscripted=in_chinese(UNSCRIPTED) if zh else UNSCRIPTED,
         refresh=EVERY if content.live else None,
         style=Markup(style),
         style_hash=_hash(style),

@@ -31,7 +31,7 @@ FIRST = ("mean", "standing")
 def result_of(table: ResultsTable, results: Grid, costs: Grid) -> Result:
     """Return a table of results with its comparison in words, its picture and its costs."""
     return Result(
-        table.data_name or "Runs",
+        table.data_name or said("Runs"),
         compared_text(table, results),
         _dots(table),
         text_table(_named(table, results)),
@@ -65,7 +65,7 @@ def _seeds(frame: Frame) -> str:
         return numbered(said("seed"), seeds[0])
     if len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1)):
         return said("seeds {first} to {last}", first=seeds[0], last=seeds[-1])
-    return said("seeds {list}", list=listed(seeds))
+    return joined(" ", [said("seeds"), listed(seeds)])
 
 
 def _dots(table: ResultsTable) -> Dots | None:

@@ -35,11 +35,6 @@ class Configuration:
         """The seeds of the runs, in order."""
         return tuple(run.seed for run in self.runs)
 
-    @property
-    def seeds_text(self) -> str:
-        """The number of seeds in parentheses, empty for one."""
-        return f" ({len(self.runs)} seeds)" if len(self.runs) > 1 else ""
-
     def with_seed(self, seed: int) -> Run:
         """Return the run with a seed; there must be one."""
         return self.runs[self.seeds.index(seed)]

@@ -130,16 +130,20 @@ def difference_cell(found: Difference | None) -> GridCell | None:
     return numbers_cell("{} [{}, {}]", found.mean, found.low, found.high)
 
 
-def _ahead(entry: TableEntry) -> str | None:
+def _ahead(entry: TableEntry) -> GridCell | None:
     """Return on how many seeds a row is better than the best row."""
     found = entry.standing.difference
-    return None if found is None else f"{found.better} of {found.pairs}"
+    return None if found is None else _share(found.better, found.pairs)
 
 
-def _learned(entry: TableEntry) -> str | None:
+def _share(part: int, whole: int) -> GridCell:
+    return GridCell(said("{place} of {count}", place=part, count=whole))
+
+
+def _learned(entry: TableEntry) -> GridCell | None:
     """Return how many seeds learned, where some did and others did not."""
     modes = modes_of(entry.sample)
-    return str(modes) if modes is not None and modes.are_two else None
+    return _share(len(modes.learned), modes.n) if modes is not None and modes.are_two else None
 
 
 def _difference(what: str) -> Column:

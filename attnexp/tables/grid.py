@@ -199,7 +199,7 @@ def listed(values: Iterable[object]) -> str:
     names = [value if isinstance(value, str) else str(value) for value in values]
     if len(names) > FEW:
         names = [*names[:FEW], said("{count} more", count=len(names) - FEW)]
-    whole = "".join(names[:1])
+    whole = names[0] if names else ""
     for name in names[1:-1]:
         whole = said("{list}, {next}", list=whole, next=name)
     return said("{list} and {last}", list=whole, last=names[-1]) if len(names) > 1 else whole

@@ -265,7 +265,10 @@ def _caption(table: ResultsTable, request: TableRequest) -> str:
     if table.only_data:
         sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
     elif table.unit is not SEEDS:
-        sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
+        within = said(
+            "Means over seeds within each of the {units}, by data_seed.", units=table.unit.many
+        )
+        sentences.append(within)
     sentences += [SHORT] * _starred(table)
     if len(table.shown) < len(table.entries) and table.metrics:
         by = ranking(table.metrics, request.sort, table.frame.better)
@@ -278,7 +281,7 @@ def _caption(table: ResultsTable, request: TableRequest) -> str:
         sentences.append(_alone(table))
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
-        sentences.append(f"Tuned for each row: {tuned.pop()}.")
+        sentences.append(said("Tuned for each row: {settings}.", settings=tuned.pop()))
     return joined(" ", sentences)
 
 

@@ -1,5 +1,6 @@
 """Pages in Chinese, in a real browser: no fixed word stays English, and the switch keeps all."""
 
+import html
 import re
 import time
 
@@ -13,7 +14,7 @@ from attnexp.report.render import page
 NAMES = re.compile(
     r"\w+=[\w.]+|\w*_\w*|\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
     r"rnn|cross|pooling|self|encoder|decoder|width|seed|score|model|arch|positions|normalizer|none|"
-    r"sinusoidal|steps|missing|exact match|pad|eos|bos|English|"
+    r"sinusoidal|steps|missing|exact match|pad|eos|bos|English|log|"
     r"attnexp|torch|cpu|python|native|cc)\b"
 )
 """Names of choices, settings, metrics and symbols, and of the other language."""
@@ -120,6 +121,27 @@ def test_a_link_has_a_language_and_an_unknown_one_is_that_of_the_page(browser, p
 
 
 @needs_browser
+@pytest.mark.parametrize("sandbox", ["", ' sandbox="allow-scripts"'])
+def test_a_page_in_a_frame_without_an_address_has_no_switch(browser, pages, tmp_path, sandbox):
+    outside = tmp_path / "outside.html"
+    content = html.escape(pages[1].read_text(), quote=True)
+    outside.write_text(f'<iframe{sandbox} width=900 height=900 srcdoc="{content}"></iframe>')
+    browser.get(outside.as_uri())
+    browser.switch_to.frame(0)
+    time.sleep(1)
+    inside = "return document.getElementById('page').innerText"
+    assert "序列 1" in browser.execute_script(inside)
+    browser.execute_script("""
+        const input = document.querySelector('.computes input[type=number]');
+        input.value = 3;
+        input.dispatchEvent(new Event("change"));
+    """)
+    assert browser.execute_script("return document.querySelector('.tools [lang]')") is None
+    browser.switch_to.default_content()
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+@needs_browser
 def test_the_numbers_of_a_page_are_the_same_in_both_languages(browser, pages):
     found = []
     for asked in ("en", "zh"):
@@ -147,11 +169,10 @@ def test_a_page_without_a_language_has_no_table():
     assert '<script type="application/json" id="table">{}</script>' in whole
 
 
-def test_a_page_in_chinese_says_so_without_javascript(pages):
+def test_a_page_in_chinese_says_so_in_its_head(pages):
     whole = pages[0].read_text()
     assert '<html lang="zh-CN">' in whole
     assert "<title>注意力机制的比较</title>" in whole
-    assert "<noscript>本页用 JavaScript" in whole
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_a_width_and_a_point_change_the_curve(opened):
         "return document.querySelector('path.computed-line').closest('section').innerText"
     )
     assert "Effective neighbours" in told
-    assert "leave-one-out error by width; dashed: that of the run" in told
+    assert "Leave-one-out error by width; dashed: that of the run." in told
     click = """
         const svg = document.querySelector("path.computed-line").closest("svg");
         const box = svg.getBoundingClientRect();
@@ -195,7 +195,7 @@ def test_the_legend_names_a_dashed_line_only_if_there_is_one(opened):
         return [document.querySelectorAll(".learned-line").length,
                 [...document.querySelectorAll(".errors p")].map((one) => one.innerText).join("")];
     """
-    assert opened.execute_script(read) == [0, "leave-one-out error by width"]
+    assert opened.execute_script(read) == [0, "Leave-one-out error by width."]
     opened.execute_script(SET, "width", "190")
     assert opened.execute_script(read)[0] == 1
 

@@ -47,7 +47,8 @@ def pages(monkeypatch, *steps) -> list[str]:
 
 
 def live_of(text):
-    return json.loads(re.search(r'id="content">(.*?)</script>', text, re.S)[1])["live"]
+    content = re.search(r'id="content">(.*?)</script>', text, re.S)[1]
+    return json.loads(content, object_hook=lambda part: part.get("en", part))["live"]
 
 
 def end(running, held):

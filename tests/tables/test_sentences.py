@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from attnexp.core.language import in_chinese
 from attnexp.tables.entries import TableRequest
 from attnexp.tables.formats import as_json
 from attnexp.tables.reports import configurations_report
@@ -26,6 +27,40 @@ def test_the_verdict_names_the_best_the_worse_and_the_undecided(sweep_of):
         "a has the lowest mean test_mse, 0.1433. Worse: b by 1. Not told apart from it: c"
     )
     assert "Equal to it: c" in told(runs, equal_within=0.5).verdicts[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "request_", "chinese"),
+    [
+        ({"a": 0, "b": 1}, {}, "a 的 test_mse 均值最低，为 0.1433。较差：b（相差 1）"),
+        (
+            {"a": 0, "b": 1, "c": 2, "d": 3},
+            {},
+            "a 的 test_mse 均值最低，为 0.1433。较差：b（相差 1）、c（相差 2） 和 d（相差 3）",
+        ),
+        (
+            {"a": 0, "b": 1, "c": 0},
+            {"equal_within": 0.5},
+            "a 和 c 的 test_mse 均值最低，为 0.1433。较差：b（相差 1）",
+        ),
+    ],
+)
+def test_a_verdict_is_whole_in_chinese(sweep_of, rows, request_, chinese):
+    runs = sweep_of({name: [value + more for value in ONE] for name, more in rows.items()})
+    (verdict,) = told(runs, **request_).verdicts
+    assert in_chinese(verdict) == chinese
+
+
+@pytest.mark.parametrize(
+    ("values", "chinese"),
+    [
+        ({"a": [0.1, 0.2], "b": [0.5, 0.6]}, "种子太少，无法判定：b 在 2 个种子中的 2 个上较差"),
+        ({"a": [0.1], "b": [0.5]}, "单个种子：a 的 test_mse 最低，为 0.1"),
+    ],
+)
+def test_a_verdict_on_few_seeds_is_whole_in_chinese(sweep_of, values, chinese):
+    (verdict,) = told(sweep_of(values)).verdicts
+    assert in_chinese(verdict).endswith(chinese)
 
 
 def test_too_few_seeds_are_named_with_what_was_seen(sweep_of):

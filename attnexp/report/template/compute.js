@@ -5,11 +5,11 @@
 "use strict";
 const Computing = (tools) => {
   const { say, make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, roomIn, typeSize } = tools;
-  const RUN = { learned: say("learned"), uniform: say("uniform"), hard: say("hard"), shuffled: say("shuffled"), off: say("one head off") };
+  const RUN = { learned: say("learned weights"), uniform: say("uniform"), hard: say("hard"), shuffled: say("shuffled"), off: say("one head off") };
   const STEPS = 200, WIDE = 560, WIDEST = 640, LINE = 17;
 
   // The address has what was typed and set, so that a link shows the same.
-  const { kept, keep } = Language;
+  const { kept, keep, capital } = Language;
 
   function slider(text, low, high, value, show, change) {
     const output = make("output", {}, show(value));
@@ -294,7 +294,7 @@ const Computing = (tools) => {
 
     function redraw() {
       feed(fit, false);
-      frame = framed(picture, 300 / 560, say("Fit"),
+      frame = framed(picture, 300 / 560, `${say("Fit")}: ${units.x.name}, ${units.y.name}`,
         { name: units.x.name, ends: across, ticks: roundTicks(...across, 6) },
         { name: units.y.name, ends: up, ticks: roundTicks(...up, 5) });
       const { svg, toX, toY } = frame;
@@ -322,7 +322,7 @@ const Computing = (tools) => {
         neighbours += Math.exp(entropy(own)) / rows;
         below -= own.reduce((sum, w) => sum + Math.min(w, 0), 0) / rows;
       }
-      const canvas = make("canvas", { role: "img", "aria-label": say("weights") });
+      const canvas = make("canvas", { role: "img", "aria-label": `${say("weights")}: ${units.x.name}, ${say("point, in order of {x}", { x: units.x.name })}` });
       paint(canvas, found, { name: units.x.name, symbols: [], numbers: one.grid }, { name: say("point, in order of {x}", { x: units.x.name }), symbols: [], numbers: order.map((i) => points[i].x) }, null, Math.max(4 / order.length, largest(found)), roomIn(map));
       map.replaceChildren(canvas);
       feed(leftOut, true);
@@ -359,12 +359,13 @@ const Computing = (tools) => {
       leftOut.set(set.name, [now]);
       const ends = span(losses.filter(Number.isFinite), 0.08), moved = Math.abs(Math.abs(now / set.learned) - 1) > 0.02;
       const frame = framed(errors, 0.3, say("leave-one-out error by {name}", { name: set.label }),
-        { name: say("{name} (log)", { name: set.label }), ends: [values[0], values[32]], ticks: [0, 8, 16, 24, 32].map((i) => values[i]), log: true },
+        { name: say("{name} ({text})", { name: set.label, text: "log" }), ends: [values[0], values[32]], ticks: [0, 8, 16, 24, 32].map((i) => values[i]), log: true },
         { name: say("error"), ends, ticks: roundTicks(...ends, 5) });
       const at = (v, style) => draw("line", { x1: frame.toX(v), x2: frame.toX(v), y1: frame.top, y2: frame.bottom, class: style });
       if (moved) frame.svg.append(at(Math.abs(set.learned), "learned-line"));
       frame.svg.append(at(Math.min(Math.max(Math.abs(now), values[0]), values[32]), "now-line"), path(frame, values, losses, "computed-line"));
-      marked.textContent = [say("leave-one-out error by {name}", { name: set.label }), ...(moved ? [say("dashed: that of the run")] : [])].join(say("; "));
+      const parts = [capital(say("leave-one-out error by {name}", { name: set.label })), ...(moved ? [say("dashed: that of the run")] : [])];
+      marked.textContent = parts.join(say("; ")) + say(".");
       errors.replaceChildren(frame.svg);
     }
 
@@ -405,7 +406,7 @@ const Computing = (tools) => {
   // Tensors of one attention, with every step.
 
   // The axes of each tensor.
-  const QUERY = [say("query"), say("queries")], KEY = [say("key"), say("keys")], FEATURE = [say("feature"), say("features")];
+  const QUERY = [say("query"), say("queries")], KEY = [say("key"), say("keys")], FEATURE = [say("feature"), say("feature") + (Language.now === "en" ? "s" : "")];
   const TENSORS = {
     queries: say("queries"), keys: say("keys"), values: say("values"), mask: say("mask"), scores: say("scores"),
     weights: say("weights"), effective: say("effective"), context: say("context"),
@@ -451,7 +452,7 @@ const Computing = (tools) => {
         return cell;
       }));
       const body = make("tbody", {}, ...Array.from({ length: rows }, (_, row) => line(row)));
-      return make("figure", { class: "matrix" }, make("figcaption", {}, `${TENSORS[text] ?? text} (${sized(rows, down[text])} \u00d7 ${sized(columns, across[text])})`), make("div", { class: "scroll" }, make("table", {}, body)));
+      return make("figure", { class: "matrix" }, make("figcaption", {}, say("{name} ({text})", { name: TENSORS[text] ?? text, text: `${sized(rows, down[text])} \u00d7 ${sized(columns, across[text])}` })), make("div", { class: "scroll" }, make("table", {}, body)));
     }
 
     function typed(name, place, v, row, column) {

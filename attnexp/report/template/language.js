@@ -7,7 +7,9 @@ const Language = (() => {
   function keep(name, value) {
     if (value === null || value === "") kept.delete(name);
     else kept.set(name, value);
-    history.replaceState(null, "", `#${kept}`);
+    try {
+      history.replaceState(null, "", `#${kept}`);
+    } catch { /* a page in a frame may have no address */ }
   }
 
   // What was chosen survives a link to a part of the page, which replaces the address.
@@ -21,6 +23,7 @@ const Language = (() => {
   const now = languages.includes(asked) ? asked : usual, other = now === "en" ? "zh" : "en";
   document.documentElement.lang = now === "zh" ? "zh-CN" : "en";
 
+  const able = Object.keys(table).length > 0 && location.protocol !== "about:"; // such a page would load as it was
   function change() {
     keep("lang", other);
     try {
@@ -38,8 +41,11 @@ const Language = (() => {
   // The text of {count} things, whose form in English is that of one thing.
   const counted = (form, count) => say(form, { count }) + (now === "en" && count !== 1 ? "s" : "");
 
+  const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+  const list = (items) => items.map(String).reduce((some, next) => say("{list}, {next}", { list: some, next }));
+
   // For JSON.parse: a text in both languages becomes that of the page.
   const revive = (name, value) => (value && typeof value.en === "string" && typeof value.zh === "string" ? value[now] : value);
 
-  return { kept, keep, now, other, change, say, counted, revive };
+  return { kept, keep, now, other, change, say, counted, capital, list, able, revive };
 })();

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { say, counted } = Language;
+  const { say, counted, capital } = Language;
   const content = JSON.parse(document.getElementById("content").textContent, Language.revive);
   const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
   const COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
@@ -245,9 +245,9 @@
         svg.append(draw("text", { x: px(tick), y: bottom + 16 * type, "text-anchor": "middle" }, number(tick)));
       }
       svg.append(draw("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
-      svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.logX ? say("{name} (log)", { name: spec.x }) : spec.x));
+      svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.logX ? say("{name} ({text})", { name: spec.x, text: "log" }) : spec.x));
       const middle = (top + bottom) / 2;
-      svg.append(draw("text", { x: 11 * type, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${11 * type} ${middle})` }, spec.log ? say("{name} (log)", { name: spec.y }) : spec.y));
+      svg.append(draw("text", { x: 11 * type, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${11 * type} ${middle})` }, spec.log ? say("{name} ({text})", { name: spec.y, text: "log" }) : spec.y));
       for (const [x, y] of spec.points) {
         svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3, class: "axis" }));
       }
@@ -292,7 +292,7 @@
       const swatch = draw("svg", { width: 22, height: 8, "aria-hidden": "true" }, draw("line", {
         x1: 0, x2: 22, y1: 4, y2: 4, class: style.class, "stroke-width": style.width, "stroke-dasharray": style.dash,
       }));
-      const name = line.seeds > 1 ? `${line.label} (${counted("{count} seed", line.seeds)})` : line.label;
+      const name = line.seeds > 1 ? say("{name} ({text})", { name: line.label, text: counted("{count} seed", line.seeds) }) : line.label;
       const button = make("button", { type: "button", "aria-pressed": "true", onclick: () => {
         if (hidden.has(i)) hidden.delete(i); else hidden.add(i);
         button.setAttribute("aria-pressed", String(!hidden.has(i)));
@@ -449,9 +449,10 @@
       const x = toX(tick);
       context.save();
       context.translate(x, down + 5);
-      if (upright) context.rotate(-Math.PI / 2);
-      context.textAlign = upright ? "right" : "center";
-      context.textBaseline = upright ? "middle" : "top";
+      const turned = upright && lengthOf(tick) > cell - 2;
+      if (turned) context.rotate(-Math.PI / 2);
+      context.textAlign = turned ? "right" : "center";
+      context.textBaseline = turned ? "middle" : "top";
       context.fillText(tick.text, 0, 0);
       context.restore();
     }
@@ -582,7 +583,7 @@
     const told = [say("All maps are of seed {seed} and share one colour scale.", { seed: spec.seed })];
     if (gold) told.push(say("outlined: gold position"));
     if (spec.omitted) told.push(say("{count} more configurations are left out.", { count: spec.omitted }));
-    return make("div", { class: "panel attention" }, make("h3", {}, say("Attention")),
+    return make("div", { class: "panel attention" }, make("h3", {}, capital(say("attention"))),
       make("p", { class: "faint" }, told.join(" ")), controls, maps, reading);
   }
 
@@ -597,7 +598,7 @@
   const fold = (title, ...inside) => make("details", {}, make("summary", {}, title), ...inside);
 
   function configuration(one) {
-    const list = one.seeds.join(say(", ")), seeds = one.seeds.length > 1 ? say("seeds {list}", { list }) : `${say("seed")} ${list}`;
+    const seeds = `${one.seeds.length > 1 ? say("seeds") : say("seed")} ${Language.list(one.seeds)}`;
     const choices = Object.entries(one.choices).map(([group, name]) => `${group}=${name}`).join(" ");
     const rows = one.settings.map(([path, value]) => [{ text: path }, { text: value }]);
     const command = one.command
@@ -608,7 +609,7 @@
       command,
       ...notes(one.notes),
       fold(say("settings"),
-        make("p", { class: "faint" }, say("Computed with {versions}.", { versions: one.code.join(say("; ")) })),
+        ...(one.code.length ? [make("p", { class: "faint" }, say("Computed with {versions}.", { versions: one.code.join(say("; ")) }))] : []),
         make("p", { class: "faint" }, say("Choices: {choices}", { choices })),
         ...table({ title: "", caption: "", columns: [{ title: say("setting") }, { title: say("value") }], rows })),
     ];
@@ -794,7 +795,7 @@
   sections.forEach(([title, inside], i) => page.append(make("section", { id: `part-${i}` }, make("h2", {}, title), ...inside)));
   const slides = presentation(page);
   const languageButton = make("button", { type: "button", lang: Language.other, onclick: Language.change }, Language.other === "zh" ? "中文" : "English");
-  page.prepend(make("div", { class: "tools" }, darkButton, ...(content.language ? [languageButton] : []), slides.button));
+  page.prepend(make("div", { class: "tools" }, darkButton, ...(content.language && Language.able ? [languageButton] : []), slides.button));
   page.querySelector("h1").textContent = document.title = content.title;
   followSystem();
   preparePaper();
