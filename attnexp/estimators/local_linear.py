@@ -104,11 +104,11 @@ class LocalLinear(Estimator):
         if keys.shape[-1] == 1:
             mean = shares @ keys
             apart = keys.mT - mean
-            shift = (shares * apart).sum(dim=-1, keepdim=True)  # the rounding of the mean
-            apart = apart - shift
-            variance = (shares * apart.square()).sum(dim=-1, keepdim=True)
+            moved = shares * apart
+            shift = moved.sum(dim=-1, keepdim=True)  # the rounding of the mean
+            variance = (moved * apart).sum(dim=-1, keepdim=True) - shift.square()
             slope = _slope(queries - mean - shift, variance)
-            return shares, apart * slope, slope / unit
+            return shares, (apart - shift) * slope, slope / unit
         mean = shares @ keys
         away = (queries - mean).clamp(-FAR, FAR)
         square = shares @ keys.square().sum(dim=-1, keepdim=True)
