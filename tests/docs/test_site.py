@@ -100,6 +100,10 @@ def test_the_words_of_the_theme_are_those_of_the_page(pages):
     assert 'aria-label="Footer"' in pages["tour.html"]
 
 
+def test_every_page_is_read_from_left_to_right(pages):
+    assert [name for name, text in pages.items() if '<body dir="ltr"' not in text] == []
+
+
 def test_chinese_lines_are_joined_without_a_space(pages):
     text = re.sub(r"<[^>]*>", "", pages["zh/tour.html"])
     assert re.search(r"Ray\Ssweeps\.md", text)
@@ -241,6 +245,34 @@ def test_on_a_phone_pages_are_as_wide_as_the_window_and_the_keyboard_scrolls_the
         browser.get((site / name).as_uri())
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, name
         assert browser.execute_script(WITHOUT_FOCUS) == [], name
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("name", "menu"),
+    [
+        ("index.html", ["Start", "The course", "Using it", "Python reference", "The project"]),
+        ("changelog.html", ["Start", "The course", "Using it", "Python reference", "The project"]),
+        ("zh/index.html", ["中文"]),
+        ("zh/course/heads.html", ["中文"]),
+    ],
+)
+def test_the_menu_and_the_footer_lead_to_pages_of_the_same_language(site, browser, name, menu):
+    browser.set_window_size(1400, 900)
+    browser.get((site / name).as_uri())
+    shown = browser.execute_script("""
+        const seen = (one) => one.checkVisibility();
+        const items = document.querySelectorAll(".md-nav--primary > .md-nav__list > li");
+        const links = [...document.querySelectorAll(".md-footer__link")].filter(seen);
+        const first = (item) => item.querySelector("label, a").innerText.trim();
+        return [[...items].filter(seen).map(first), links.map((link) => link.getAttribute("href"))];
+    """)
+    assert shown[0] == menu
+    inside = name.startswith("zh/")
+    assert all(
+        (("zh" in (site / name).parent.joinpath(link).resolve().parts) == inside)
+        for link in shown[1]
+    )
 
 
 @needs_browser
