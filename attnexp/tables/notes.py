@@ -41,7 +41,7 @@ MENDED_BY = "arch.features=16"
 
 def results(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
-    checks = (_left_out, _unfinished, _of_products, _mixed, _crossed)
+    checks = (_left_out, _at_chance, _unfinished, _of_products, _mixed, _crossed)
     return chain.from_iterable(check(table) for check in checks)
 
 
@@ -49,6 +49,27 @@ def conditions(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per difference between the runs besides those compared."""
     checks = (_data, _steps, _tuning, _code)
     return chain.from_iterable(check(table) for check in checks)
+
+
+def _at_chance(table: ResultsTable) -> Iterable[str]:
+    """Compared rows of which none is beyond the metric of guessing."""
+    for panel in table.panels:
+        rows = [entry for entry in panel if entry.better and entry.spread.mean is not None]
+        chances = [entry.sample.companions.get("chance") for entry in rows if entry.sample]
+        if len(rows) > 1 and all(map(_reaches, rows, chances)):
+            told = listed(dict.fromkeys(map(number_text, chances)))
+            yield (
+                f"no row is told apart from chance, {told} in {rows[0].metric}: a difference may "
+                "be one between rows that learned nothing"
+            )
+
+
+def _reaches(entry: TableEntry, chance: float | None) -> bool:
+    """Return whether the interval of a row, or its one value, reaches chance."""
+    low, high = (entry.spread.mean if end is None else end for end in entry.spread.interval)
+    if chance is None or low is None or high is None:
+        return False
+    return low <= chance if entry.better == "higher" else high >= chance
 
 
 def _unfinished(table: ResultsTable) -> Iterable[str]:

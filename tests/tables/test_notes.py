@@ -127,3 +127,26 @@ def test_the_closest_tie_of_all_tables_is_named_next_to_rows_that_lack_seeds(swe
     ties = [note for note in report.notes if "80% power" in note]
     assert len(ties) == 1
     assert any(note.startswith("1 row lacks a verdict") for note in report.notes)
+
+
+GUESSED, LEARNED = [0.89, 0.91, 0.9, 0.92], [0.1, 0.2, 0.15, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ({"a": GUESSED, "b": GUESSED[::-1]}, True),
+        ({"a": GUESSED, "b": LEARNED}, False),
+        ({"a": [0.95], "b": [1.2]}, True),
+        ({"a": [0.95], "b": [0.1]}, False),
+        ({"a": GUESSED}, False),
+    ],
+)
+def test_rows_that_are_all_at_chance_are_said(sweep_of, rows, said):
+    companions = {"test_mse": {"chance": "baseline_mse"}}
+    runs = sweep_of(rows, metrics={"baseline_mse": 0.9}, companions=companions)
+    report = configurations_report(runs, TableRequest())
+    told = [
+        note for note in report.notes if note.startswith("no row is told apart from chance, 0.9")
+    ]
+    assert bool(told) == said
