@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import msgspec
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments, count
+from attnexp.cli.arguments import Arguments, add_language, count
 from attnexp.cli.candidates import names
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
@@ -24,7 +24,7 @@ EPILOG = """examples:
   attnexp exercise check bandwidth             what is right so far
   attnexp exercise check new_pooling --trust   run the tests of the code in the folder, too
   attnexp exercise check bandwidth --json      for programs
-  attnexp exercise hint bandwidth
+  attnexp exercise hint bandwidth              add --lang zh for Chinese
   attnexp exercise solution bandwidth          once its checks have passed, or with --give-up
 exit code of check: 0 if all has passed, 1 if not yet, 2 for a request that makes no sense
 """
@@ -67,11 +67,12 @@ def main(argv: Sequence[str]) -> None:
         console.out.print(table)
     elif arguments.action == "start":
         folder = exercises.start(arguments.name, arguments.folder)
-        console.say(f"The question is in {console.relative(folder / 'README.md')}.")
+        questions = [console.relative(path) for path in sorted(folder.glob("README*.md"))]
+        console.say(f"The question is in {' and '.join(questions) or console.relative(folder)}.")
     elif arguments.action == "hint":
-        _print(exercises.text_of(arguments.name, exercises.HINT))
+        _print(exercises.text_of(arguments.name, exercises.HINT, arguments.lang))
     elif arguments.action == "solution":
-        text = exercises.text_of(arguments.name, exercises.SOLUTION)
+        text = exercises.text_of(arguments.name, exercises.SOLUTION, arguments.lang)
         if not arguments.give_up and exercises.state(arguments.name) != "done":
             folder, *_ = [*exercises.folders_of(arguments.name), arguments.name]
             raise RequestError(
@@ -106,6 +107,7 @@ def make_parser() -> Arguments:
     for action, what in (("hint", "a hint"), ("solution", "a worked solution")):
         told = actions.add_parser(action, help=f"print {what}")
         told.add_argument("name", completes=names(exercises.names), metavar="NAME")
+        add_language(told)
         if action == "solution":
             told.add_argument(
                 "--give-up", action="store_true", help="before the checks have passed"

@@ -14,12 +14,13 @@ import msgspec
 from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
 from attnexp.core.errors import RequestError, none_of, writable
+from attnexp.core.language import LANGUAGES
 
 FOLDER = Path(__file__).parent / "exercises"
 DESCRIPTION = "exercise.yaml"
 ANSWER = "answer.yaml"
 HINT, SOLUTION = "hint.md", "solution.md"
-"""Texts of an exercise that a student's folder does not have."""
+"""Texts of an exercise that a student's folder does not have, in English."""
 
 PASSED = ".passed"
 """The file that marks a student's folder whose checks have all passed."""
@@ -176,14 +177,19 @@ def state(name: str) -> str:
     return "begun" if folders else ""
 
 
-def text_of(name: str, file: str) -> str:
-    """Return the hint or the solution of an exercise that attnexp ships.
+def in_language(file: str, language: str) -> str:
+    """Return the name of a text in a language: `hint.md`, and `hint.zh.md` in Chinese."""
+    return file if language == LANGUAGES[0] else f"{file.removesuffix('.md')}.{language}.md"
+
+
+def text_of(name: str, file: str, language: str) -> str:
+    """Return the hint or the solution of an exercise that attnexp ships, in a language.
 
     Raises RequestError for a name that is none, and for an exercise that has no such text.
     """
     if name not in names():
         raise RequestError(f"exercise {none_of(name, names())}")
-    return (FOLDER / name / file).read_text("utf-8")
+    return (FOLDER / name / in_language(file, language)).read_text("utf-8")
 
 
 def start(name: str, folder: Path | None) -> Path:
@@ -204,7 +210,8 @@ def start(name: str, folder: Path | None) -> Path:
         tempfile.TemporaryDirectory(prefix=".exercise-", dir=folder.parent) as place,
     ):
         whole = Path(place, "copy")
-        left_out = shutil.ignore_patterns("outputs", "__pycache__", HINT, SOLUTION, PASSED)
+        told = [in_language(file, each) for file in (HINT, SOLUTION) for each in LANGUAGES]
+        left_out = shutil.ignore_patterns("outputs", "__pycache__", *told, PASSED)
         shutil.copytree(source, whole, ignore=left_out, copy_function=shutil.copyfile)
         whole.rename(folder)
     return folder

@@ -12,7 +12,7 @@ from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Forecast
 from attnexp.course.stated import reach_of, stated
 from attnexp.stats.intervals import LEVEL, student_reach
 
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?", re.ASCII)
 
 
 def check_forecast(

@@ -366,6 +366,37 @@ def test_each_exercise_has_a_hint_and_a_solution_that_must_be_earned(
     assert "done" in succeeds("exercise", "list").stdout
 
 
+@pytest.mark.parametrize("name", names())
+def test_an_exercise_is_whole_in_chinese(name, succeeds, refused, tmp_path):
+    started = succeeds("exercise", "start", name).stdout
+    assert f"{name}/README.md and {name}/README.zh.md" in started
+    assert not [*(tmp_path / name).glob("hint*"), *(tmp_path / name).glob("solution*")]
+    for words, file in (("hint",), "hint"), (("solution", "--give-up"), "solution"):
+        printed = succeeds("exercise", *words, name, "--lang", "zh").stdout
+        assert printed == (FOLDER / name / f"{file}.zh.md").read_text()
+        assert succeeds("exercise", *words, name, "--lang", "en").stdout != printed
+    told = refused("exercise", "solution", name, "--lang", "zh")
+    assert f"attnexp exercise check {name}, or add --give-up" in told
+
+
+@pytest.mark.parametrize("action", ["list", "start bandwidth", "check bandwidth"])
+def test_a_language_is_refused_where_nothing_is_printed_in_it(action, refused, tmp_path):
+    told = refused("exercise", *action.split(), "--lang", "zh")
+    assert "unrecognized arguments: --lang" in told
+    assert list(tmp_path.iterdir()) == []
+    assert "'fr'" in refused("exercise", "hint", "bandwidth", "--lang", "fr")
+
+
+def test_an_exercise_of_ones_own_may_have_a_question_in_one_language(succeeds, tmp_path):
+    start("bandwidth", tmp_path / "mine")
+    (tmp_path / "mine" / "README.md").unlink()
+    said = succeeds("exercise", "start", "./mine", "yours").stdout
+    assert said == "The question is in yours/README.zh.md.\n"
+    (tmp_path / "mine" / "README.zh.md").unlink()
+    said = succeeds("exercise", "start", "./mine", "theirs").stdout
+    assert said == "The question is in theirs.\n"
+
+
 def test_a_solution_finds_the_folder_of_its_exercise(succeeds, refused, tmp_path, monkeypatch):
     succeeds("exercise", "start", "bandwidth", "mine")
     assert "attnexp exercise check mine, or add" in refused("exercise", "solution", "bandwidth")

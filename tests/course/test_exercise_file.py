@@ -39,7 +39,7 @@ def test_every_exercise_has_a_question_an_answer_and_its_tests(name):
 def test_start_copies_an_exercise_by_its_name_or_its_folder(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     mine = exercises.start(name, tmp_path / "mine")
-    told = {exercises.HINT, exercises.SOLUTION}
+    told = {"hint.md", "hint.zh.md", "solution.md", "solution.zh.md"}
     whole = files_in(FOLDER / name)
     assert files_in(mine) == {path: text for path, text in whole.items() if path not in told}
     (mine / "outputs").mkdir()

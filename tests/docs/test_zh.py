@@ -16,6 +16,8 @@ from conftest import ROOT
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
+from attnexp.course import exercise_file as exercise
+
 PAIRS = {
     "README.md": "README.zh.md",
     **{
@@ -34,8 +36,18 @@ PAIRS = {
             "card",
         )
     },
+    **{
+        f"attnexp/course/exercises/{name}/{file}.md": (
+            f"attnexp/course/exercises/{name}/{file}.zh.md"
+        )
+        for name in exercise.names()
+        for file in ("README", "hint", "solution")
+    },
 }
 """The Chinese page of each English one."""
+
+FIELDS = "\n## 要填写的内容\n"
+"""Opens what the question of an exercise has in Chinese alone: the comments of its files."""
 
 GLOSSARY = ROOT / "docs" / "zh" / "glossary.md"
 
@@ -131,15 +143,35 @@ def differences(english: str, chinese: str, texts: dict[str, str]) -> list[str]:
 
 
 def test_every_page_is_translated():
-    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/zh").rglob("*.md")}
+    chinese = (*(ROOT / "docs/zh").rglob("*.md"), *exercise.FOLDER.rglob("*.zh.md"))
+    there = {path.relative_to(ROOT).as_posix() for path in chinese}
     assert there == {*PAIRS.values(), "docs/zh/glossary.md"} - {"README.zh.md"}
 
 
 @pytest.mark.parametrize("english", PAIRS)
 def test_a_page_and_its_translation_have_the_same_blocks(english):
     pages = (english, PAIRS[english])
-    found = differences(*pages, {page: (ROOT / page).read_text() for page in pages})
+    texts = {page: (ROOT / page).read_text().partition(FIELDS)[0] for page in pages}
+    found = differences(*pages, texts)
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", exercise.names())
+def test_a_chinese_question_explains_each_field_as_its_comment_does(name):
+    folder = exercise.FOLDER / name
+    said = (folder / "README.zh.md").read_text().partition(FIELDS)[2]
+    rows = re.findall(r"^\| `(\S+)` \| `(\w+)` \| .+ \|$", said, re.MULTILINE)
+    assert len(rows) == said.count("\n| `")
+    answer = (folder / "answer.yaml").read_text()
+    asked = re.findall(r"^(\w+): null", answer, re.MULTILINE)
+    assert [field for file, field in rows if file == "answer.yaml"] == asked
+    for file, field in rows:
+        assert re.search(rf"^ *(def )?{field}\b", (folder / file).read_text(), re.MULTILINE)
+    comments = " ".join(re.findall("# .*", answer))
+    words = re.findall(r"`.+?`|\{.+?\}|\d+%|[\w.=]*[_=.]\w+", comments)
+    for choices in re.findall(r"^(?:better|verdict): null +# (.*)$", answer, re.MULTILINE):
+        words += [f"`{word}`" for word in re.split(", | or ", choices)]
+    assert not [word for word in words if word not in said]
 
 
 ENGLISH = """# Heads
