@@ -1,7 +1,7 @@
 """The Chinese pages say what the English ones say, by the terms of the glossary.
 
 A page and its translation have the same blocks in the same order. Code, figures, formulas and links
-are the same, and a difference names the line of both.
+are the same, and a difference names the line of both. Comments of commands are translated, too.
 """
 
 import os
@@ -23,6 +23,7 @@ PAIRS = {
     **{
         f"docs/{name}.md": f"docs/zh/{name}.md"
         for name in (
+            "course",
             "course/pooling",
             "course/scoring",
             "course/bahdanau",
@@ -55,6 +56,7 @@ CODE = r"`+.+?`+"
 FORMULA = r"\$\$.*?\$\$|\$[^$]+\$"
 LINK = r"\]\(([^)\s]+)[^)]*\)"
 FIGURE = r"(?<![A-Za-z_\d.])\d(?:[\d.,]*\d)?%?"
+COMMENT = r" {2,}# (.*)"
 
 
 class Block(NamedTuple):
@@ -62,6 +64,11 @@ class Block(NamedTuple):
 
     line: int
     kept: dict[str, Any]
+
+
+def figures_alone(comment: re.Match) -> str:
+    """Return a comment of a command without its words."""
+    return "  # " + " ".join(sorted(re.findall(FIGURE, comment[1])))
 
 
 def blocks(page: str, text: str) -> Iterator[Block]:
@@ -72,6 +79,8 @@ def blocks(page: str, text: str) -> Iterator[Block]:
                 kept = {"kind": node.tag}
             case "fence" | "code_block":
                 kept = {"kind": node.type, "code": f"{node.info}\n{node.content}"}
+                if node.info == "sh":
+                    kept["code"] = re.sub(COMMENT, figures_alone, kept["code"])
             case "html_block":
                 kept = {"kind": node.type, "tags": re.findall("<[^>]*>", node.content)}
             case "bullet_list" | "ordered_list":
@@ -108,11 +117,13 @@ def anchors(page: str) -> list[str]:
 def target(page: str, link: str) -> tuple:
     """Return the Chinese page where a link should lead, if there is one, and the heading there.
 
-    A link to the page in the other language is the same on both.
+    A link to the page in the other language is the same on both. A page of the book leads to that
+    of its own language, whose chapters have other names.
     """
     path, _, anchor = link.partition("#")
     if re.match(r"[a-z]+:", path):
-        return (link,)
+        book = "https://d2l.ai/" if page in PAIRS else "https://zh.d2l.ai/"
+        return (re.sub(rf"^{re.escape(book)}.*/", "the book's ", link),)
     there = os.path.normpath(Path(page).parent / path) if path else page
     if {page, there} in [set(pair) for pair in PAIRS.items()]:
         return ("the other language",)
@@ -187,7 +198,7 @@ More is in [metrics](../metrics.md#sequences).
 | 1 | 0.5 |
 
 ```sh
-attnexp model=dot
+attnexp model=dot  # two of 8
 ```
 """
 CHINESE = """# 头
@@ -203,7 +214,7 @@ CHINESE = """# 头
 | 1 | 0.5 |
 
 ```sh
-attnexp model=dot
+attnexp model=dot  # 8 个中的两个
 ```
 """
 
@@ -212,7 +223,7 @@ attnexp model=dot
     ("before", "after", "said"),
     [
         ("# 头", "## 头", ":1 has kind 'h1', {}:1 has 'h2'"),
-        ("8 个", "9 个", ":3 has figures ['8'], {}:3 has ['9']"),
+        ("有 8 个", "有 9 个", ":3 has figures ['8'], {}:3 has ['9']"),
         ("W_q", "W_k", ":3 has code ['`W_q`'], {}:3 has ['`W_k`']"),
         ("$w_i$", "$w$", ":3 has formulas ['$w_i$'], {}:3 has ['$w$']"),
         ("**两个头**", "两个头", ":3 has bold 1, {}:3 has 0"),
@@ -220,7 +231,9 @@ attnexp model=dot
         ("- 二\n", "", ":6 has kind 'ul of 2 items', {}:6 has 'ul of 1 items'"),
         ("| 1 | 0.5 |\n", "", ":9 has kind 'table of 2 x 2', {}:9 has 'table of 1 x 2'"),
         ("| 0.5 |", "| 0.6 |", ":11 has figures ['0.5'], {}:11 has ['0.6']"),
-        ("=dot", "=mean", ":13 has code 'sh\\nattnexp model=dot\\n', {}:13 has 'sh"),
+        ("=dot", "=mean", ":13 has code 'sh\\nattnexp model=dot  # 8\\n', {}:13 has 'sh"),
+        ("# 8 个", "# 9 个", ":13 has code 'sh\\nattnexp model=dot  # 8\\n', {}:13 has 'sh"),
+        ("  # 8 个中的两个", "", ":13 has code 'sh\\nattnexp model=dot  # 8\\n', {}:13 has 'sh"),
         ("```\n", "```\n\n## 多\n", ":0 has kind 'end of the page', {}:17 has 'h2'"),
     ],
 )
@@ -247,10 +260,21 @@ def test_a_change_of_one_alone_is_named_with_both_lines(before, after, said):
         ("README.md", "README.zh.md", ("the other language",)),
         ("README.zh.md", "README.md", ("the other language",)),
         ("docs/tour.md", "https://hydra.cc", ("https://hydra.cc",)),
+        ("docs/attend.md", "https://d2l.ai/chapter_a/b.html", ("the book's b.html",)),
+        ("docs/zh/attend.md", "https://zh.d2l.ai/chapter_c/b.html", ("the book's b.html",)),
+        ("docs/zh/attend.md", "https://d2l.ai/c/b.html", ("https://d2l.ai/c/b.html",)),
     ],
 )
 def test_a_link_should_lead_to_the_chinese_page_if_there_is_one(page, link, there):
     assert target(page, link) == there
+
+
+@pytest.mark.parametrize("page", PAIRS.values())
+def test_the_comments_of_commands_are_chinese(page):
+    tokens = MarkdownIt().parse((ROOT / page).read_text())
+    commands = "".join(token.content for token in tokens if token.info == "sh")
+    comments = re.findall(COMMENT, commands)
+    assert not [comment for comment in comments if not re.search("[\u4e00-\u9fff]", comment)]
 
 
 def terms() -> list[tuple[str, str, list[str]]]:
