@@ -17,6 +17,7 @@ from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import count_text, listed
+from attnexp.tables.learning import modes_of
 from attnexp.tables.sentences import row_in_list, row_name
 
 CODE = {
@@ -52,11 +53,12 @@ def conditions(table: ResultsTable) -> Iterable[str]:
 
 
 def _at_chance(table: ResultsTable) -> Iterable[str]:
-    """Compared rows of which none is beyond the metric of guessing."""
+    """Compared rows of which none is beyond the metric of guessing, and no seed learned."""
     for panel in table.panels:
         rows = [entry for entry in panel if entry.better and entry.spread.mean is not None]
         chances = [entry.sample.companions.get("chance") for entry in rows if entry.sample]
-        if len(rows) > 1 and all(map(_reaches, rows, chances)):
+        learned = any(modes.learned for entry in rows if (modes := modes_of(entry.sample)))
+        if len(rows) > 1 and not learned and all(map(_reaches, rows, chances)):
             told = listed(dict.fromkeys(map(number_text, chances)))
             yield (
                 f"no row is told apart from chance, {told} in {rows[0].metric}: a difference may "

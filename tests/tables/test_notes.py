@@ -140,6 +140,7 @@ GUESSED, LEARNED = [0.89, 0.91, 0.9, 0.92], [0.1, 0.2, 0.15, 0.1]
         ({"a": [0.95], "b": [1.2]}, True),
         ({"a": [0.95], "b": [0.1]}, False),
         ({"a": GUESSED}, False),
+        ({"a": [0.0, 0.9, 0.0, 0.9], "b": [0.9, 0.0, 0.9, 0.0]}, False),  # some seeds learned
     ],
 )
 def test_rows_that_are_all_at_chance_are_said(sweep_of, rows, said):
