@@ -145,7 +145,8 @@ GUESSED, LEARNED = [0.89, 0.91, 0.9, 0.92], [0.1, 0.2, 0.15, 0.1]
 )
 def test_rows_that_are_all_at_chance_are_said(sweep_of, rows, said):
     companions = {"test_mse": {"chance": "baseline_mse"}}
-    runs = sweep_of(rows, metrics={"baseline_mse": 0.9}, companions=companions)
+    shares = {"test_mse": "share"}
+    runs = sweep_of(rows, metrics={"baseline_mse": 0.9}, companions=companions, units=shares)
     report = configurations_report(runs, TableRequest())
     told = [
         note for note in report.notes if note.startswith("no row is told apart from chance, 0.9")
