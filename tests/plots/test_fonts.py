@@ -45,8 +45,12 @@ def font_of(name, characters):
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Install a font with some characters under a name, in matplotlib's list alone."""
-    monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
+    """Install a font with some characters under a name, in matplotlib's list alone.
+
+    Whatever fonts the machine has, the list begins with those of matplotlib.
+    """
+    own = [font for font in fontManager.ttflist if "mpl-data" in font.fname]
+    monkeypatch.setattr(fontManager, "ttflist", own)
 
     def add(name, characters, suffix="ttf"):
         path = tmp_path / f"{len(fontManager.ttflist)}.{suffix}"

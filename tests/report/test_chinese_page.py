@@ -64,6 +64,18 @@ def open_page(browser, url):
     browser.get(url)
 
 
+def settle(browser):
+    """Wait until the answers of a page, which are written symbol by symbol, have ended."""
+    read, before = "return document.getElementById('page').innerText", None
+    for _ in range(60):
+        time.sleep(0.5)
+        text = browser.execute_script(read)
+        if text == before and "\u2026" not in text:
+            return text
+        before = text
+    raise AssertionError(before)
+
+
 def language(browser):
     return browser.execute_script("return document.documentElement.lang")
 
@@ -82,7 +94,7 @@ def test_no_fixed_word_of_a_page_stays_english(browser, pages):
     for file in pages:
         open_page(browser, file.as_uri())
         assert language(browser) == "zh-CN"
-        time.sleep(1)  # the answers are written symbol by symbol
+        settle(browser)
         browser.execute_script(TOUCH)
         texts = set(browser.execute_script(TEXTS)) - {browser.title}
         left = {text: re.findall("[A-Za-z]{2,}", NAMES.sub("", text)) for text in texts}
@@ -146,9 +158,7 @@ def test_the_numbers_of_a_page_are_the_same_in_both_languages(browser, pages):
     found = []
     for asked in ("en", "zh"):
         open_page(browser, f"{pages[0].as_uri()}#lang={asked}")
-        time.sleep(1)
-        text = browser.execute_script("return document.getElementById('page').innerText")
-        found.append(sorted(re.findall(r"\d+\.\d+", text)))
+        found.append(sorted(re.findall(r"\d+\.\d+", settle(browser))))
     assert found[0] == found[1] != []
 
 
