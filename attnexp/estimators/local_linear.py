@@ -13,9 +13,6 @@ from attnexp.scores.base import require_positive
 ROUNDING = 16
 """The rounding of a difference of keys, in units of the last place of the largest one."""
 
-VANISHED = 0.75
-"""Weights whose sum is below this power of the least normal number are 0: gradients overflow."""
-
 FAR = 1e18
 """The distance of a query, in units of the largest key, whose square does not overflow."""
 
@@ -100,7 +97,7 @@ class LocalLinear(Estimator):
         """Return the shares w, the (k_i - m)' b of each query, and b."""
         queries, keys, unit = _centred(compared, weights.dtype)
         total = weights.sum(dim=-1, keepdim=True)
-        shares = divided(weights, total, torch.finfo(weights.dtype).tiny ** VANISHED)
+        shares = divided(weights, total, _vanished(weights))
         if keys.shape[-1] == 1:
             mean = shares @ keys
             apart = keys.mT - mean
@@ -147,7 +144,7 @@ class LocalLinear(Estimator):
             ones = torch.ones_like(keys)
             numbers = torch.cat([ones, values.to(weights.dtype), keys], dim=-1)
             sums, means = (weights @ numbers).tensor_split([1], dim=-1)
-            least = torch.finfo(weights.dtype).tiny ** VANISHED
+            least = _vanished(weights)
             means = divided(means, sums, least)
             average, mean = means[..., :-1], means[..., -1:]
             apart = keys.mT - mean
@@ -180,6 +177,11 @@ def _centred(compared: Compared, kind: torch.dtype) -> tuple[Tensor, Tensor, Ten
     if keys.shape[-1] == 1:
         unit = 2.0 ** unit.log2().ceil()
     return queries / unit, keys / unit, unit
+
+
+def _vanished(weights: Tensor) -> float:
+    """Return the sum of weights from which on they are 0, since their gradients would overflow."""
+    return float(torch.finfo(weights.dtype).tiny ** 0.75)
 
 
 def _slope(away: Tensor, variance: Tensor) -> Tensor:

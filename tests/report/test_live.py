@@ -1,7 +1,5 @@
 """`attnexp report --live` writes the page again while runs go on."""
 
-import json
-import re
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from browser import needs_browser, started
+from pages import content_of
 from stored_runs import change_summary
 
 from attnexp.cli import report
@@ -47,8 +46,7 @@ def pages(monkeypatch, *steps) -> list[str]:
 
 
 def live_of(text):
-    content = re.search(r'id="content">(.*?)</script>', text, re.S)[1]
-    return json.loads(content, object_hook=lambda part: part.get("en", part))["live"]
+    return content_of(text)["live"]
 
 
 def end(running, held):

@@ -1,10 +1,8 @@
 """The scripts of a page read the fields of its type: all of them, and no others."""
 
-import json
-import re
-
 import msgspec
 from browser import needs_browser
+from pages import content_of
 
 from attnexp.cli import attend, report
 from attnexp.report import page as types
@@ -54,11 +52,6 @@ def fields():
             yield from ((part.__name__, name) for name in filter(None, [tag, *names]))
 
 
-def english(part):
-    """Return the English of a text in both languages, as the scripts read it."""
-    return part["en"] if part.keys() == {"en", "zh"} else part
-
-
 def owner(content, path):
     """Return the part of a page at a path."""
     for name in path:
@@ -83,8 +76,7 @@ def test_the_scripts_read_each_field_of_a_page_and_no_others(browser, finished_r
     browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     read = set()
     for file in files:
-        (text,) = re.findall(r'id="content">(.*?)</script>', file.read_text(), re.DOTALL)
-        content = msgspec.convert(json.loads(text, object_hook=english), type=Page)
+        content = msgspec.convert(content_of(file.read_text()), type=Page)
         browser.get(file.as_uri())
         for path in browser.execute_script(TOUCH):
             *before, name = path.split("/")

@@ -5,6 +5,7 @@ import shlex
 
 import numpy as np
 import pytest
+from pages import content_of
 
 from attnexp.cli.report import main
 from attnexp.core.errors import RequestError
@@ -17,17 +18,6 @@ from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons
 
 HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
-
-
-def content_of(text):
-    """The values that a page draws."""
-    content = re.search(r'id="content">(.*?)</script>', text, re.S).group(1)
-    return json.loads(content, object_hook=english)
-
-
-def english(part):
-    """The English of a text in both languages, and any other part as it is."""
-    return part["en"] if part.keys() == {"en", "zh"} else part
 
 
 @pytest.fixture

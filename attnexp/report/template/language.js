@@ -23,7 +23,7 @@ const Language = (() => {
   const now = languages.includes(asked) ? asked : usual, other = now === "en" ? "zh" : "en";
   document.documentElement.lang = now === "zh" ? "zh-CN" : "en";
 
-  const able = Object.keys(table).length > 0 && location.protocol !== "about:"; // such a page would load as it was
+  const able = languages.length > 1 && location.protocol !== "about:"; // such a page would load as it was
   function change() {
     keep("lang", other);
     try {
