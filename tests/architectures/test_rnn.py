@@ -96,12 +96,3 @@ def test_the_model_is_its_equations(layers, bidirectional, spec, scored, batch):
             torch.testing.assert_close(prediction.outputs[row], logits)
             found = prediction.weights["cross"][row, 0, 0, :, : len(source)]
             torch.testing.assert_close(found, weights)
-
-
-def test_keys_are_projected_once_a_sequence(spec, scored, batch, monkeypatch):
-    model = Rnn(spec, scored("additive"))
-    calls, score = [], model.attention.score
-    project = score.project_keys
-    monkeypatch.setattr(score, "project_keys", lambda keys: calls.append(1) or project(keys))
-    model(batch)
-    assert len(calls) == 1

@@ -1,9 +1,6 @@
-"""A job: its settings are resolved when it is composed, and nothing about it is made twice."""
+"""A job: its settings are resolved when it is composed."""
 
 import hashlib
-import inspect
-import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,37 +8,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.messages import explanation
-from attnexp.config.resolved import recorded, register_resolvers, resolved
-from attnexp.runs.files import stamp
-from attnexp.runs.key import identity, run_key
-from attnexp.runs.user_code import user_code
+from attnexp.config.resolved import register_resolvers
 
 FILE = {"path": "???", "sha256": "${sha256:${.path}}"}
-
-MADE = (resolved, recorded, identity, run_key, user_code, stamp)
-"""The functions that make the parts of a job. The last is of a path."""
-
-
-def test_the_parts_of_a_job_are_made_once_in_a_run(succeeds, tmp_path):
-    """The code is found once more when the run is built, which refuses code that has changed."""
-    made: Counter[str] = Counter()
-    names = {inspect.unwrap(each).__code__: each.__name__ for each in MADE}
-
-    def count(frame, event, _):
-        if event == "call" and frame.f_code in names:
-            made[str(frame.f_locals.get("path", names[frame.f_code]))] += 1
-
-    try:
-        sys.setprofile(count)
-        succeeds("model=additive", "train.max_epochs=1", "figures=false", f"output_dir={tmp_path}")
-    finally:
-        sys.setprofile(None)
-    (folder,) = tmp_path.iterdir()
-    looked_at_under_the_lock = str(folder / "summary.json")
-    twice = {"user_code", looked_at_under_the_lock}
-    assert {name for name, times in made.items() if times > 1} == twice
-    assert {made[name] for name in twice} == {2}
-    assert {made[each.__name__] for each in MADE[:4]} == {1}
 
 
 def test_a_setting_holds_the_digest_of_the_file_that_another_names(tmp_path):

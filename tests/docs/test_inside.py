@@ -1,16 +1,15 @@
-"""The functions of docs/inside.md are called in its order, and its wings import downwards."""
+"""The functions of docs/inside.md are in the files that it links to; its wings import downwards."""
 
 import ast
 import re
 import runpy
-import sys
 
 import pytest
 from conftest import ROOT
 
 PAGE = (ROOT / "docs" / "inside.md").read_text()
 LINKS = re.compile(r"\[`([\w.]+)`\]\(\.\./([\w/]+\.py)\)")
-RUN, TABLE, WINGS, WORDS = re.split(r"^## .*\n", PAGE, flags=re.MULTILINE)[1:]
+*_, WORDS = re.split(r"^## .*\n", PAGE, flags=re.MULTILINE)
 
 
 def named_in(path):
@@ -26,34 +25,6 @@ def named_in(path):
 @pytest.mark.parametrize(("name", "path"), sorted(set(LINKS.findall(PAGE))))
 def test_a_name_is_in_the_file_that_it_links_to(name, path):
     assert name in named_in(path)
-
-
-def called_by(command, *arguments):
-    """The functions that a command line calls, in the order of their first calls."""
-    calls = {}
-
-    def note(frame, event, _):
-        if event == "call":
-            code = frame.f_code
-            calls.setdefault((code.co_qualname, code.co_filename.removeprefix(f"{ROOT}/")))
-
-    sys.setprofile(note)
-    try:
-        assert command(*arguments).returncode == 0
-    finally:
-        sys.setprofile(None)
-    return list(calls)
-
-
-@pytest.mark.parametrize(
-    ("way", "words"), [(RUN, ["model=additive"]), (TABLE, ["results", "{runs}"])]
-)
-def test_the_steps_are_in_the_order_of_the_calls(way, words, in_process, finished_runs):
-    assert len(re.findall(r"^\d+\. ", way, re.MULTILINE)) == 10
-    runs = finished_runs["curve"].parent
-    named = list(dict.fromkeys(LINKS.findall(way)))
-    calls = called_by(in_process, *(word.format(runs=runs) for word in words))
-    assert [call for call in calls if call in named] == named
 
 
 def test_the_wings_are_those_of_the_table_of_parts_and_import_downwards():

@@ -112,19 +112,6 @@ def test_a_job_stays_as_it_is_when_others_are_made(composer):
         assert job.config.hydra.job.num == planned.number
 
 
-def test_hydra_composes_once_for_plain_values(composer):
-    made, axes, loader, _ = composer(
-        "model=gaussian,boxcar", "seed=range(0,50)", "model.width=1,2,3"
-    )
-    from attnexp.sweeps.plan import make_plan
-
-    calls = []
-    compose = loader.load_sweep_config
-    loader.load_sweep_config = lambda *given: calls.append(given) or compose(*given)
-    assert len(make_plan(made, axes, False).jobs) == 300
-    assert len(calls) == 2
-
-
 def test_the_same_job_twice_is_one(plan):
     planned = plan("data.noise=0,1,0,1.0,2")
     assert [job.label for job in planned.jobs] == [f"data.noise={noise}" for noise in (0, 1, 2)]

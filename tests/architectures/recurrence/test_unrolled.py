@@ -102,4 +102,4 @@ def test_bfloat16_has_no_clash_of_dtypes(make, batch, calls):
         prediction = mixed(batch)
     loss(prediction).backward()
     assert all(gradient.dtype == torch.float32 for gradient in gradients(mixed).values())
-    assert len(calls) == 2
+    assert calls
