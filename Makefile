@@ -8,8 +8,6 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 TESTS := -m pytest -n 3 --dist loadfile
 # Modules are compiled once, and not by each process of tests.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python $(TESTS)
-# The folders that are not in `testpaths`. They call what `make test` has called with checked shapes.
-OTHERS := tests/benchmarks tests/cli tests/devices tests/docs tests/sweeps
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test check test-all test-ray test-lowest test-hydra-next coverage snapshots lint types format docs course bench clean
@@ -27,7 +25,7 @@ test: .venv/tested ## run the tests of the mathematics whole, of all else the co
 	$(PYTEST)
 
 check: test ## run the tests of commands, documents and sweeps too: what CI runs
-	$(PYTEST) --jaxtyping-packages= $(OTHERS)
+	$(PYTEST) --jaxtyping-packages= -m "check and not slow"
 
 test-all: .venv/tested test-ray ## run all tests, the slow ones too
 	$(PYTEST) -m "" tests

@@ -39,6 +39,36 @@ pytest_plugins = ("stored_runs", "finished_runs")
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
+TIER = "not slow and not check"
+"""The markers of `make test`, which pytest without arguments runs."""
+
+CHECKED = ("benchmarks", "cli", "devices", "docs", "sweeps")
+"""The folders whose tests all have the marker `check`: they run commands and read documents."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Run all tests but slow ones of a folder or file that is named."""
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if named and config.option.markexpr == TIER and not hasattr(config, "workerinput"):
+        config.option.markexpr = "not slow"
+
+
+def folder_of(path: Path) -> str:
+    return path.relative_to(ROOT / "tests").parts[0]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the folders without a test of `make test`, whose imports take seconds."""
+    left_out = config.option.markexpr == TIER and collection_path.is_dir()
+    return (left_out and collection_path.name in CHECKED) or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if folder_of(item.path) in CHECKED:
+            item.add_marker("check")
+
+
 GROUPS = (
     *("model", "normalizer", "estimator", "attention", "positions"),
     *("data", "arch", "optim", "schedule", "experiment"),

@@ -1,11 +1,9 @@
 """Each verb once, on runs that have finished, and one run and one sweep."""
 
 import json
-import re
 import shutil
 
 import pytest
-from conftest import ROOT
 
 from attnexp.cli.verbs import VERBS
 
@@ -44,11 +42,3 @@ def test_a_run_and_a_sweep_share_a_run(succeeds, tmp_path):
     found = [json.loads(path.read_text()) for path in tmp_path.glob("outputs/*/summary.json")]
     assert sorted(each["choices"]["model"] for each in found) == ["average", "gaussian"]
     assert {each["status"] for each in found} == {"finished"}
-
-
-def test_every_folder_of_tests_is_in_a_tier(pytestconfig):
-    fast = {path.removeprefix("tests/") for path in pytestconfig.getini("testpaths")}
-    folders = {path.name for path in (ROOT / "tests").glob("*/") if list(path.rglob("test_*.py"))}
-    others = re.search(r"^OTHERS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
-    assert {f"tests/{name}" for name in folders - fast} == set(others.split())
-    assert fast - folders == {"test_*.py"}

@@ -24,14 +24,15 @@ SEQUENCES = (
     *("data=reverse", "data.num_train=8", "data.num_validation=8", "data.num_test=8"),
     *("data.max_length=5", "data.test_max_length=null"),
 )
+SHORT = (*SEQUENCES, "data.min_length=1", "data.max_length=3")  # each symbol is traced anew
 SMALL = ("arch.dim=8", "arch.layers=1", "arch.heads=2", "arch.ff_dim=8")
 
 WORDS = [
     *(("model=" + name, *CURVE) for name in choice_names("model")),
     *(("normalizer=" + name, "model=scaled_dot", *CURVE) for name in choice_names("normalizer")),
     ("model=additive", "arch.features=4", "arch.heads=2", *CURVE),
-    ("arch=rnn", "model=additive", *SEQUENCES, "arch.hidden_dim=8", "arch.embed_dim=6"),
-    ("arch=rnn", "model=dot", *SEQUENCES, "arch.hidden_dim=8", "arch.cell=lstm", "arch.layers=2"),
+    ("arch=rnn", "model=additive", *SHORT, "arch.hidden_dim=8", "arch.embed_dim=6"),
+    ("arch=rnn", "model=dot", *SHORT, "arch.hidden_dim=8", "arch.cell=lstm", "arch.layers=2"),
     ("arch=pooling", "model=scaled_dot", "normalizer=entmax15", *SEQUENCES, "arch.dim=8"),
     ("arch=transformer", "model=additive", *SEQUENCES, *SMALL),
     *(
@@ -84,6 +85,7 @@ def answers():
 
 
 @needs_node
+@pytest.mark.check
 @pytest.mark.parametrize("words", WORDS, ids=lambda words: " ".join(words[:2]))
 def test_a_page_computes_what_pytorch_computes(answers, words):
     wanted, found = answers[words]
@@ -98,7 +100,7 @@ def first_head_out(weights, valid):
 
 
 TRANSFORMER = ("arch=transformer", "model=scaled_dot", *SEQUENCES, *SMALL)
-RECURRENT = ("arch=rnn", "model=additive", *SEQUENCES, "arch.hidden_dim=8", "arch.heads=2")
+RECURRENT = ("arch=rnn", "model=additive", *SHORT, "arch.hidden_dim=8", "arch.heads=2")
 AS_TRAINED = {"law": "learned", "temperature": 1, "off": {"layer": 0, "head": 0}, "dragged": None}
 
 
@@ -171,6 +173,7 @@ def lawful():
 
 
 @needs_node
+@pytest.mark.check
 @pytest.mark.parametrize("law", REWRITES)
 @pytest.mark.parametrize("words", POOLERS, ids=" ".join)
 def test_a_law_of_the_page_is_that_of_probe(lawful, words, law):
@@ -206,6 +209,7 @@ def test_shuffled_weights_are_on_other_keys(decoder):
 
 
 @needs_node
+@pytest.mark.check
 @pytest.mark.parametrize("normalizer", ["softmax", "sparsemax", "sigmoid", "relu", "sink"])
 def test_a_dragged_weight_takes_from_the_others_of_its_row(normalizer):
     run = prepared(*TRANSFORMER, f"normalizer={normalizer}")
