@@ -110,6 +110,7 @@ def test_all_pairs_are_all_pairs():
     }
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("chosen_model", "chosen_normalizer", "chosen_data", "chosen_arch", "heads"), sampled_pairs()
 )
@@ -193,6 +194,7 @@ def test_data_bring_their_surroundings(succeeds, data_name):
     assert f"attnexp.tasks.{task}." in answer.stdout
 
 
+@pytest.mark.check
 def test_same_data_whichever_model(in_process, tmp_path):
     keys = []
     for model in ("average", "additive"):

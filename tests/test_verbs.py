@@ -28,7 +28,12 @@ ON_RUNS = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
+SLOWEST = ("card", "report")
+
+
+@pytest.mark.parametrize(
+    "verb", [pytest.param(verb, marks=[pytest.mark.check] * (verb in SLOWEST)) for verb in VERBS]
+)
 def test_a_verb_works(verb, finished_runs, succeeds, tmp_path):
     own = shutil.copytree(finished_runs["boxcar"], tmp_path / "own")
     places = {**finished_runs, "outputs": finished_runs["curve"].parent, "own": own}

@@ -37,6 +37,7 @@ def test_the_mask_of_a_causal_estimator_is_not_for_editing(tmp_path):
         assert ("mask" in content_of(tmp_path / f"{name}.html")["given"]) == is_given
 
 
+@pytest.mark.check
 @needs_node
 @pytest.mark.parametrize("words", CASES.values(), ids=CASES)
 def test_the_steps_of_the_page_are_those_of_the_command(words, tmp_path, capsys):
@@ -69,6 +70,7 @@ def test_a_parameter_that_a_page_cannot_hold_is_one_sentence(tmp_path, width):
         main([*words, "--output", str(tmp_path / "page.html")])
 
 
+@pytest.mark.check
 @needs_browser
 def test_a_number_is_edited_and_a_key_hidden(tmp_path):
     main([*CASES["gaussian"], "--output", str(tmp_path / "page.html")])
@@ -100,6 +102,7 @@ def test_a_number_is_edited_and_a_key_hidden(tmp_path):
         driver.quit()
 
 
+@pytest.mark.check
 @needs_browser
 @pytest.mark.parametrize("style", ["light", "dark"])
 def test_columns_are_as_wide_as_each_other_and_texts_have_contrast(tmp_path, style):

@@ -17,6 +17,8 @@ from attnexp.cards.rows import row_of
 from attnexp.cards.trial import Level, SizedTrial, Trial, read_tasks
 from attnexp.core.errors import RequestError
 
+pytestmark = pytest.mark.check
+
 SHARES = (0.5, 0.52, 0.48, 0.51, 0.53, 0.49)
 HIGHER = (0.9, 0.91, 0.92, 0.93, 0.94, 0.95)
 
@@ -62,7 +64,14 @@ def numbers(*values, first=1):
     return {"exact_match": dict(enumerate(values, first))}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "cards").glob("*.json")), ids=stem)
+SHIPPED = sorted((ROOT / "docs" / "cards").glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [SHIPPED[0], *(pytest.param(path, marks=pytest.mark.slow) for path in SHIPPED[1:])],
+    ids=stem,
+)
 def test_each_card_that_ships_is_possible(path):
     """It has a trial of costs, whose columns are measured and not those of a file."""
     shipped = read_card(path)

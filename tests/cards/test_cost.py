@@ -6,6 +6,7 @@ from attnexp.cards.cost import DIM, costs_of, measure, require_alone
 from attnexp.core.errors import RequestError, RunFailedError
 
 
+@pytest.mark.check
 def test_memory_is_at_least_that_of_the_weights_and_grows_with_their_number():
     """Of a plain formula the weights, n^2 numbers of 4 bytes, are kept, and queries, keys and
     values."""
@@ -47,6 +48,7 @@ class Mine(Score):
 """
 
 
+@pytest.mark.check
 def test_time_that_others_have_of_the_processor_is_not_counted(own_choice, in_process, tmp_path):
     body = "time.sleep(0.5); return queries @ keys.transpose(-2, -1)"
     words = own_choice("model", "mine_costs.Mine", OWN.format(body=body))
@@ -55,6 +57,7 @@ def test_time_that_others_have_of_the_processor_is_not_counted(own_choice, in_pr
     assert 0 < found["seconds@8"][1] < 0.25
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("body", "seconds", "error", "message"),
     [

@@ -5,6 +5,8 @@ import pytest
 from attnexp.cards.nearest import nearest, nearest_relative
 from attnexp.cards.rows import row_of
 
+pytestmark = pytest.mark.check
+
 
 def nearest_of(words, group, names):
     """Return the word of the nearest of the choices of a group."""

@@ -227,6 +227,7 @@ raise SystemExit("a module of the current directory was imported")
 """
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "launcher",
     [

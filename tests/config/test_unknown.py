@@ -36,6 +36,7 @@ CASES = [
 ]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("line", "path", "having", "lacking"), CASES, ids=[c[0] for c in CASES])
 def test_the_two_commands_of_the_sentence_run(refused, succeeds, line, path, having, lacking):
     told = refused("-m", *shlex.split(line), "--dry-run").replace("\n", " ")
@@ -54,6 +55,7 @@ def test_a_folder_of_ones_own_is_in_the_commands(refused, succeeds, own_choice):
     assert "write `attnexp -m --config-dir my_conf model=mine model.width=2` and" in told
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -183,12 +183,14 @@ SENTENCES = [
 ]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("arguments", "sentence"), SENTENCES, ids=[s[0] for s in SENTENCES])
 def test_the_command_line_names_the_synonym(refused, tmp_path, arguments, sentence):
     assert sentence in refused(*arguments.split())
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.check
 def test_a_kind_of_picture_has_synonyms(in_process, finished_runs):
     answer = in_process("plot", str(finished_runs["rnn"]), "--kind", "heatmap")
     assert "'heatmap' is not a choice. Did you mean 'attention'?" in re.sub(

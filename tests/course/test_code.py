@@ -9,6 +9,8 @@ from attnexp.course.code import check_code
 from attnexp.data.contract import DATA_CONTRACT
 from attnexp.scores.contract import SCORE_CONTRACT
 
+pytestmark = pytest.mark.check
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):

@@ -27,6 +27,8 @@ from attnexp.imported.outside import ImportRequest
 from attnexp.imported.selection import select
 from attnexp.imported.write import Imports
 
+pytestmark = pytest.mark.check
+
 INPUTS, WRITTEN = 2000, 40
 """The inputs of a test, and how many of them are also written as folders and read back."""
 

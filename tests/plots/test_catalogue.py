@@ -19,6 +19,7 @@ def drawn(folder):
     return {path.name: path.read_bytes() for path in (folder / files.FIGURES).iterdir()}
 
 
+@pytest.mark.check
 def test_the_pictures_of_a_regression_run_are_the_same_bytes_every_time(regression_run):
     folder = regression_run(heads=8)
     first = drawn(folder)
@@ -42,6 +43,7 @@ def test_a_sequence_run_has_attention_and_loss_but_no_fit(sequence_run, layers, 
     assert FIT not in names
 
 
+@pytest.mark.check
 def test_drawing_leaves_matplotlib_as_it_was_and_pyplot_alone(regression_run):
     folder = regression_run()
     code = (
@@ -74,6 +76,7 @@ def test_runs_are_compared_by_their_folders(regression_run, tmp_path):
 FAR = "its numbers are too large or too far apart to be drawn"
 
 
+@pytest.mark.check
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
     "values",
@@ -106,6 +109,7 @@ def test_numbers_that_no_axis_holds_are_said_in_one_sentence(
         figure_of(comparison, "metric")
 
 
+@pytest.mark.check
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("losses", [(1e300, 1.0), (1.7e308, -1.7e308), (1.7e308, 1.6e308)])
 def test_losses_that_no_axis_holds_are_said_in_one_sentence(regression_run, losses):

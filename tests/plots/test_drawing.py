@@ -23,6 +23,8 @@ from attnexp.runs.probed import LEARNED, Probed, write_probed
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons
 
+pytestmark = pytest.mark.check
+
 (PINNED,) = re.findall(r"^matplotlib==(.*)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
 of_pinned = pytest.mark.skipif(
     version("matplotlib") != PINNED, reason=f"digests are of matplotlib {PINNED}"

@@ -47,6 +47,7 @@ def test_another_text_is_refused(text):
         look.inches(text)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("asked", "width", "height"),
     [
@@ -75,6 +76,7 @@ def test_a_venue_has_its_type_and_its_nearest_name():
         look.of_venue("nips2024")
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("asked", [look.of_width(2.0), Look(2.0, 0.2)])
 def test_a_size_that_words_fill_is_refused(asked):
     with style.style(asked.settings):

@@ -147,6 +147,7 @@ def test_maps_with_far_smaller_weights_are_seen_apart(largest, kind, rooted):
     assert ("weight, root scale" in labels) == rooted
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("count", [6, 20, 40, 64, 120])
 def test_labels_of_many_symbols_are_legible(count):
     symbols = tuple(str(i % 20) for i in range(count - 1)) + ("<eos>",)
@@ -238,6 +239,7 @@ def test_columns_are_the_number_of_maps_next_to_each_other(sequence_run):
     assert [title.replace("\n", " ").split(", ") for title in titles(figure)] == names
 
 
+@pytest.mark.check
 def test_all_shows_what_is_stored(sequence_run, regression_run, tmp_path):
     everything = Options(most=1000)
     ((_, figure),) = draw_attention(load_run(sequence_run(examples=5)), everything)
@@ -268,6 +270,7 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
     assert bar._colorbar.extend == extend  # type: ignore[attr-defined]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("rows", "columns", "keys"), [(2, 4, 24), (4, 3, 20), (1, 3, 40)])
 def test_a_grid_of_many_symbols_stays_within_a_page(tmp_path, rows, columns, keys):
     side = MapAxis("source", np.arange(keys), symbols=("19",) * keys)

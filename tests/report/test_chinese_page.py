@@ -11,6 +11,8 @@ from attnexp.cli import attend, report
 from attnexp.report.page import Page
 from attnexp.report.render import page
 
+pytestmark = pytest.mark.check
+
 NAMES = re.compile(
     r"\w+=[\w.]+|\w*_\w*|\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
     r"rnn|cross|pooling|self|encoder|decoder|width|seed|score|model|arch|positions|normalizer|none|"

@@ -17,6 +17,8 @@ from attnexp.runs.folder import load_run
 from attnexp.tasks.decoding import ask
 from attnexp.tracing.computed import ALONG
 
+pytestmark = pytest.mark.check
+
 
 @pytest.fixture(scope="module")
 def page(finished_runs, tmp_path_factory):

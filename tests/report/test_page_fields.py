@@ -1,6 +1,7 @@
 """The scripts of a page read the fields of its type: all of them, and no others."""
 
 import msgspec
+import pytest
 from browser import needs_browser
 from pages import content_of
 
@@ -8,6 +9,8 @@ from attnexp.cli import attend, report
 from attnexp.report import page as types
 from attnexp.report.page import DataSection, Live, Page, Result
 from attnexp.report.render import page
+
+pytestmark = pytest.mark.check
 
 WATCH = """
     const read = window.read = [], known = new WeakMap(), parse = JSON.parse;

@@ -10,7 +10,7 @@ from attnexp.cli.report import main
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
 from attnexp.report.render import page
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.check]
 
 SCREENS = [
     (1280, 720),

@@ -5,7 +5,7 @@ from browser import needs_browser
 
 from attnexp.cli.report import main
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.check]
 
 EACH = "document.querySelectorAll('section')[2].querySelectorAll('table')[arguments[1]]"
 """A table with a row per run: the results of the two data sets come first."""

@@ -8,7 +8,7 @@ from matplotlib import colormaps
 from attnexp.cli.report import main
 from attnexp.runs import files
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.check]
 
 LONG = "a_choice_whose_name_is_much_longer_than_the_screen_of_a_phone_is_wide"
 

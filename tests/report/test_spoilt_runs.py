@@ -10,6 +10,8 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from stored_runs import change_summary
 
+pytestmark = pytest.mark.check
+
 ATTENTION, SNAPSHOTS = "attention.safetensors", "attention_snapshots.safetensors"
 METRICS = "metrics.csv"
 

@@ -13,6 +13,8 @@ from attnexp.core.secrets import MASK
 from attnexp.runs.redaction import is_secret, masked
 from attnexp.runs.settings import leaves
 
+pytestmark = pytest.mark.check
+
 CANARY, TYPED = "canary-in-the-environment", "canary-on-the-line"
 
 SCORE = """

@@ -77,6 +77,7 @@ def test_several_inputs_are_counted(tmp_path):
         computed(run)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 1e6])
 @pytest.mark.parametrize(
     "words", [("model=additive", "arch.features=4"), ("model=gaussian_learned",)]
@@ -106,6 +107,7 @@ def of_pairs(folder, sources, *words):
     return prepared("data=pairs", f"data.path={path}", "arch=rnn", "arch.hidden_dim=4", *words)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("kind", "level"),
     [
@@ -124,6 +126,7 @@ def test_the_first_source_is_read_as_a_test_source(tmp_path, kind, level):
     assert encode_source(content.first, spec).tolist() in typed
 
 
+@pytest.mark.check
 def test_a_source_with_a_symbol_that_no_text_has_is_not_the_first(tmp_path):
     run = of_pairs(tmp_path, [f"a {'bcd'[i % 3]} w{i}" for i in range(40)], "data.min_count=2")
     content, marks = computed(run), ("<pad>", "<bos>", "<eos>", "<unk>")

@@ -9,6 +9,8 @@ from safetensors.numpy import load_file
 
 from attnexp.training.record import recording
 
+pytestmark = pytest.mark.check
+
 WORDS = ("train.max_epochs=2", "data.num_train=20", "data.num_test=10")
 WRITES = 7
 """How often a run asks the system to keep a file: summary, code.diff, ..., before its pictures."""

@@ -69,6 +69,7 @@ def assert_same_bits(*overrides):
     assert [row.loss for row in rows(events[1])] == [row.loss for row in rows(others[1])]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "model",
     [
@@ -86,6 +87,7 @@ def test_every_normalizer_has_the_same_bits_in_any_company(normalizer_name):
     assert_same_bits(f"normalizer={normalizer_name}", "model=additive", *SMALL)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "arch",
     [
@@ -126,6 +128,7 @@ def test_a_replica_trains_as_a_run_does_alone(words):
                 torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.check
 def test_plain_numbers_may_differ():
     """Each replica has its own learning rate, noise and width of the kernel."""
     words = ("model=gaussian", "arch.features=3", "optim=sgd", *SMALL[2:])
@@ -146,6 +149,7 @@ def test_no_update_of_replicas_is_fused():
     assert [group["fused"] for group in optimizer.param_groups] == [False]
 
 
+@pytest.mark.check
 def test_one_that_diverges_does_not_touch_the_others():
     words = ("optim=sgd", "train.max_epochs=5", "train.tolerance=null", "arch.features=3")
     fates = {seed: (f"optim.lr={'1e30' if seed % 2 else '0.01'}",) for seed in range(4)}
@@ -159,6 +163,7 @@ def test_one_that_diverges_does_not_touch_the_others():
     assert len(rows(events[0])) == 5
 
 
+@pytest.mark.check
 def test_one_that_ends_early_does_not_touch_the_others():
     together, events = trained([0, 1, 2, 3])
     ends = {seed: rows(own)[-1].epoch for seed, own in events.items()}
@@ -170,6 +175,7 @@ def test_one_that_ends_early_does_not_touch_the_others():
         assert rows(own[seed])[-1].epoch == ends[seed]
 
 
+@pytest.mark.check
 def test_one_that_leaves_does_not_touch_the_others():
     runs = [prepared(*SMALL, f"seed={seed}") for seed in range(3)]
     replicas, seen = Replicas(runs), []

@@ -147,7 +147,13 @@ def undisturbed(tmp_path_factory) -> Callable[[str], tuple[dict[str, object], fl
     return of_case
 
 
-@pytest.mark.parametrize("case", CASES)
+FIRST = ("full batch, rprop", "adam, dropout")
+"""The cases of `make test`."""
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.check] * (case not in FIRST)) for case in CASES]
+)
 def test_a_killed_run_ends_with_the_same_bits(case, undisturbed, tmp_path):
     (expected, seconds), words = undisturbed(case), CASES[case]
     chance = random.Random(len(words))
@@ -255,6 +261,7 @@ def training_with(path: Path, **values: object) -> None:
     change(path, training=state_in(path.parent)["training"] | values)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
@@ -278,6 +285,7 @@ def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, undisturbed, tmp
     assert numbers(tmp_path / "cut") == undisturbed("snapshots, dropout, a target")[0]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "damage",
     [
@@ -307,6 +315,7 @@ def test_in_a_group_a_bad_checkpoint_costs_its_own_run_a_new_beginning(
         assert numbers(tmp_path / seed) == numbers(tmp_path / f"alone{seed}")
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("name", "value"), [("step", 5), ("epoch", 0), ("over", True), ("losses", torch.zeros(3))]
 )
@@ -318,6 +327,7 @@ def test_counts_that_do_not_agree_are_not_used(name, value, tmp_path, monkeypatc
         Checkpoint(state_in(tmp_path), max_epochs=4)
 
 
+@pytest.mark.check
 def test_no_flipped_bit_goes_unseen(tmp_path, monkeypatch):
     """A bit decides nothing, as a space in the header, or the checkpoint is not used."""
     stopped_after(4, CASES["adam, dropout"], tmp_path, monkeypatch)
@@ -335,6 +345,7 @@ def test_no_flipped_bit_goes_unseen(tmp_path, monkeypatch):
     assert unseen < 10
 
 
+@pytest.mark.check
 def test_a_run_killed_before_its_last_files_is_completed(
     in_process, succeeds, tmp_path, monkeypatch
 ):
@@ -350,6 +361,7 @@ def test_a_run_killed_before_its_last_files_is_completed(
     assert not (folder / files.CHECKPOINT).exists()
 
 
+@pytest.mark.check
 def test_a_run_that_is_no_replica_resumes_all_the_same(undisturbed, tmp_path, monkeypatch):
     """Its checkpoint is of a run by itself, although batched=true was asked for."""
     words = (*CASES["adam, dropout"], "batched=true")
@@ -359,6 +371,7 @@ def test_a_run_that_is_no_replica_resumes_all_the_same(undisturbed, tmp_path, mo
     assert numbers(tmp_path) == undisturbed("adam, dropout, without native steps")[0]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("begun", ["auto", "false"])
 def test_a_run_goes_on_by_the_steps_that_it_began_with(begun, undisturbed, tmp_path, monkeypatch):
     """Or says that it cannot."""
@@ -374,6 +387,7 @@ def test_a_run_goes_on_by_the_steps_that_it_began_with(begun, undisturbed, tmp_p
     assert (numbers(tmp_path) == undisturbed(plain)[0]) == (begun == "false")
 
 
+@pytest.mark.check
 def test_a_run_that_goes_on_with_another_version_says_so(tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
     stopped_after(2, words, tmp_path, monkeypatch)
