@@ -34,6 +34,8 @@ CASES = {
     "a floor": (LOW, LOW[::-1], "neither learns", "exact_match"),
     "the same": (MIDDLE, tuple(v + 0.001 for v in MIDDLE), "equal", "difference -0.001"),
     "noise": (MIDDLE, (0.4, 0.7, 0.4, 0.6, 0.4, 0.6), "not told apart", "6 seeds"),
+    # p = 0.061, between the level and twice the level
+    "six of six and two of six": (HIGH, HIGH[:2] + LOW[2:], "not told apart", "6 seeds"),
     # five of six learn: Fisher's test does not tell them from six, and the means have no verdict
     "seeds that fail": ((1.0,) * 5 + (0.0,), HIGH, "not told apart", "6 seeds"),
     "five seeds": (ABOVE[:5], MIDDLE[:5], "too few seeds", "5 seeds"),

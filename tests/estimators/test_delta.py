@@ -38,6 +38,8 @@ def test_it_is_the_recurrence(score):
     expected = recurrence(queries, keys, split[2], shares)
     torch.testing.assert_close(weights @ split[2], expected, rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(context, attention.joined(expected, x))
+    without, _ = attention(x, x, x, causal_mask(12, x.device), need_weights=False)
+    torch.testing.assert_close(without, context, rtol=1e-12, atol=1e-12)
 
 
 def test_a_pair_told_again_replaces_the_first():

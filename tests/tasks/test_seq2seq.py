@@ -17,6 +17,7 @@ from attnexp.scores.additive import Additive
 from attnexp.scores.scaled_dot import ScaledDot
 from attnexp.stats.intervals import RANGES, UNBOUNDED
 from attnexp.tasks.base import ScoreOverflowError
+from attnexp.tasks.decoding import decode
 from attnexp.tasks.seq2seq import SequenceToSequence
 
 
@@ -45,6 +46,14 @@ class Knowing(Rnn):
             answers[row, : len(content) + 1] = torch.tensor([*content, self.eos])
         answers[: self.wrong, 0] = self.eos
         return answers
+
+
+def test_answers_are_as_wide_as_the_targets_with_padding_behind_them(model, data, monkeypatch):
+    monkeypatch.setattr(model, "greedy", lambda source, mask, most: torch.full((len(source), 1), 7))
+    answers = decode(model, data.test, data.spec)
+    assert answers.shape == data.test.targets.shape
+    assert (answers[:, 0] == 7).all()
+    assert (answers[:, 1:] == data.spec.pad).all()
 
 
 @pytest.mark.parametrize("nothing", [math.nan, math.inf, -math.inf, 1e30])
