@@ -10,7 +10,7 @@ TESTS := -m pytest -n 3 --dist loadfile
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python $(TESTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check test-all test-ray test-lowest test-hydra-next coverage snapshots lint types format docs course bench clean
+.PHONY: help install run test check test-times test-all test-ray test-lowest test-hydra-next coverage snapshots lint types format docs course bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ test: .venv/tested ## run the tests of the mathematics whole, of all else the co
 
 check: test ## run the tests of commands, documents and sweeps too: what CI runs
 	$(PYTEST) --jaxtyping-packages= -m "check and not slow"
+
+test-times: .venv/tested ## run the tests of make check, and print seconds by folder and the slowest tests
+	$(PYTEST) -m "not slow" --times --durations=20
 
 test-all: .venv/tested test-ray ## run all tests, the slow ones too
 	$(PYTEST) -m "" tests

@@ -69,6 +69,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("check")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--times", action="store_true", help="print the seconds of each folder")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the seconds of each folder: those of `make test`, and those that `make check` adds."""
+    if not config.option.times:
+        return
+    seconds: dict[str, list[float]] = {}
+    for report in sum(terminalreporter.stats.values(), []):
+        if isinstance(report, pytest.TestReport):
+            folder = report.nodeid.split("/")[1] if report.nodeid.count("/") > 1 else "tests"
+            seconds.setdefault(folder, [0.0, 0.0])["check" in report.keywords] += report.duration
+    terminalreporter.section("seconds by folder")
+    terminalreporter.write_line("| folder | `make test` | `make check` adds |\n|---|--:|--:|")
+    for folder, (core, others) in sorted(seconds.items(), key=lambda found: -sum(found[1])):
+        terminalreporter.write_line(f"| {folder} | {core:.0f} | {others:.0f} |")
+
+
 GROUPS = (
     *("model", "normalizer", "estimator", "attention", "positions"),
     *("data", "arch", "optim", "schedule", "experiment"),
