@@ -22,7 +22,8 @@ PAGE = Path(__file__).resolve().parent / "register.md"
 TABLE = re.compile(r"<!-- the mechanisms -->\n\n(?:\|.*\n)*")
 HEADS = ["mechanism", "year", "source", "formula", "stars", "card", "claims", "its card anew"]
 
-NAMES = r"[A-Z]\w+(?:(?:, | and )[A-Z]\w+)*(?: et al\.)?"
+NAME = r"(?:(?:van|von|der|den|de|di|du|la|le|ten|De|Di|La|Le) )*[A-Z][\w'-]+"
+NAMES = rf"{NAME}(?:(?:, | and ){NAME})*(?: et al\.)?"
 DATED = rf'{NAMES} \((\d{{4}})[^)]*\)(?: and {NAMES} \(\d{{4}}\))?(?:, "[^"]+")?'
 SOURCE = re.compile(rf"{DATED}|Dive into Deep Learning, release [\d.]+, section \d+\.\d+")
 """The publication that a docstring names first, and its year, which the textbook lacks."""

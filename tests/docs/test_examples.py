@@ -12,7 +12,7 @@ RUN = ROOT / "tests" / "runs" / "stored" / "gaussian_learned-sine"
 
 
 @pytest.mark.parametrize(
-    ("page", "name"), [("README.md", "laplace"), ("docs/course/pooling.md", "cauchy")]
+    ("page", "name"), [("README.md", "my_laplace"), ("docs/course/pooling.md", "my_cauchy")]
 )
 def test_a_score_of_ones_own(page, name, succeeds, tmp_path):
     (code,), (choice,) = blocks(page, "python"), blocks(page, "yaml")

@@ -79,6 +79,21 @@ def test_a_source_is_the_first_of_the_docstring_and_that_of_the_description(grou
     assert not re.search(r"\d{4}", row["formula"])
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "van der Maaten and Hinton (2008)",
+        "Hinton and van der Maaten (2008, section 3)",
+        "De Brabandere, Bar-Hillel and O'Neil (2016)",
+        'Vaswani et al. (2017), "Attention is all you need"',
+    ],
+)
+def test_authors_with_names_of_several_words_are_read_whole(source):
+    found = script("register").SOURCE.search(f"The kernel of {source}: it falls.")
+    assert found[0] == source
+    assert found[1] in source
+
+
 @EACH
 def test_a_mechanism_has_the_claims_that_name_it(group, name):
     found = []
