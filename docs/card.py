@@ -1,4 +1,7 @@
-"""Writes the tables of trials and of shipped cards, their differences, and a count in README."""
+"""Writes the tables of trials and of shipped cards, their differences, and a count in README.
+
+The Chinese pages keep their texts. A trial that they lack has its English question there.
+"""
 
 import re
 from dataclasses import replace
@@ -16,7 +19,9 @@ from attnexp.tables.grid import Report
 
 DOCS = Path(__file__).resolve().parent
 PAGES = [DOCS / name for name in ("card.md", "card_numbers.md", "card_sayings.md", "../README.md")]
+CHINESE_PAGES = [DOCS / name for name in ("zh/card.md", "../README.zh.md")]
 HEAD = "| trial | asks | decided by | harder by | levels | source |\n|---|---|---|---|---|---|\n"
+CHINESE_HEAD = "| 试验 | 问题 | 判定依据 | 加大难度 | 级别 | 来源 |\n|---|---|---|---|---|---|\n"
 TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
 CARDS = DOCS / "cards"
 SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
@@ -25,6 +30,7 @@ SHIPPED_HEAD = (
     "|---|---|---|---|---|---|\n"
 )
 COUNT = re.compile(r"\[\d+ small tasks\]")
+CHINESE_COUNT = re.compile(r"\[\d+ 个小任务\]")
 SAYINGS = re.compile(r"<!-- the differences that hold -->\n\n(?:[#-].*\n+)*")
 COMPARED = re.compile(r"<!-- attnexp card --compare -->\n\n(?:\|.*\n)*")
 
@@ -37,6 +43,17 @@ def written(page: str) -> str:
     page = SAYINGS.sub(lambda _: f"<!-- the differences that hold -->\n\n{sayings()}", page)
     page = SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{found}", page)
     return COMPARED.sub(lambda _: f"<!-- attnexp card --compare -->\n\n{compared()}", page)
+
+
+def written_in_chinese(page: str) -> str:
+    """Return a Chinese page with the rows of its trials, and their number, written anew."""
+    page = CHINESE_COUNT.sub(f"[{len(read_tasks('quick'))} 个小任务]", page)
+    texts = dict(re.findall(r"^\| `(\w+)` \|(.*)\|$", page, re.MULTILINE))
+    lines = "".join(
+        chinese_row(choice, read_document(choice.path, Trial), texts.get(choice.name))
+        for choice in choices(GROUP)
+    )
+    return TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{CHINESE_HEAD}{lines}", page)
 
 
 def shipped() -> list[Path]:
@@ -85,17 +102,37 @@ def rows() -> list[str]:
 
 def row(choice: Choice, trial: Trial) -> str:
     """Return the row of a trial."""
-    harder = ", ".join(f"`{name}`" for name in trial.harder)
-    levels = [name for name in get_args(LevelName) if getattr(trial, name)]
     number = f"`{trial.metric}`"
     if trial.works is not None:
         number = (
             f"values of `{trial.works.setting}` with {number} at least {trial.works.at_least:g}"
         )
-    cells = [f"`{choice.name}`", choice.line, number, harder, ", ".join(levels), trial.source]
+    return line([f"`{choice.name}`", choice.line, number, *sizes(trial, ", "), trial.source])
+
+
+def chinese_row(choice: Choice, trial: Trial, texts: str | None) -> str:
+    """Return the row of a trial with the question and the source of `texts`, the row as it was."""
+    number = f"`{trial.metric}`"
+    if trial.works is not None:
+        number += f" 至少为 {trial.works.at_least:g} 的 `{trial.works.setting}` 值"
+    cells = [cell.strip() for cell in texts.split("|")] if texts else [choice.line, trial.source]
+    return line([f"`{choice.name}`", cells[0], number, *sizes(trial, "、"), cells[-1]])
+
+
+def sizes(trial: Trial, comma: str) -> list[str]:
+    """Return the settings that make a trial harder, and its levels."""
+    levels = [name for name in get_args(LevelName) if getattr(trial, name)]
+    return [comma.join(f"`{name}`" for name in trial.harder), ", ".join(levels)]
+
+
+def line(cells: list[str]) -> str:
+    """Return a row of a table."""
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
 
 
 if __name__ == "__main__":
     for each in PAGES:
         each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")
+    for each in CHINESE_PAGES:
+        text = each.read_text(encoding="utf-8")
+        each.write_text(written_in_chinese(text), encoding="utf-8")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if not config.option.times:
         return
     seconds: dict[str, list[float]] = {}
-    for report in sum(terminalreporter.stats.values(), []):
+    for report in chain(*terminalreporter.stats.values()):
         if isinstance(report, pytest.TestReport):
             folder = report.nodeid.split("/")[1] if report.nodeid.count("/") > 1 else "tests"
             seconds.setdefault(folder, [0.0, 0.0])["check" in report.keywords] += report.duration

@@ -9,7 +9,7 @@ from typing import get_args
 
 import msgspec
 import pytest
-from conftest import CONF, choice_names
+from conftest import CONF, ROOT, choice_names
 from documented import blocks, script
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult, read_card
@@ -31,6 +31,21 @@ def test_the_table_has_the_trials_as_their_files_have_them():
         assert script("card").written(page) == page, "run `python docs/card.py`"
     found = re.findall(r"^\| `(\w+)` \| [^|]*\? \|", section("The trials"), re.MULTILINE)
     assert sorted(found) == choice_names("trial")
+
+
+def test_the_chinese_pages_have_the_same_trials():
+    for path in script("card").CHINESE_PAGES:
+        page = path.read_text()
+        assert script("card").written_in_chinese(page) == page, "run `python docs/card.py`"
+
+
+def test_a_trial_without_a_translation_has_its_english_row_and_others_keep_theirs():
+    page = (ROOT / "docs" / "zh" / "card.md").read_text()
+    found = script("card").written_in_chinese(re.sub(r"(?m)^\| `copy` .*\n", "", page))
+    lines = zip(page.splitlines(), found.splitlines(), strict=True)
+    ((own, english),) = ((one, other) for one, other in lines if one != other)
+    assert own.startswith("| `copy` |")
+    assert english in PAGE.replace("`, `", "`、`")
 
 
 def test_the_readme_counts_the_small_trials():

@@ -4,6 +4,7 @@ import re
 from fnmatch import fnmatch
 
 from conftest import ROOT
+from documented import script
 
 
 def tree() -> dict[str, str]:
@@ -16,6 +17,23 @@ def tree() -> dict[str, str]:
         parents[len(indent) // 2 :] = [name]
         found["".join(parents)] = phrase
     return found
+
+
+def test_the_worked_examples_are_changes_of_the_files_as_they_are_now():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    assert script("contributing").written(page) == page, "run `python docs/contributing.py`"
+
+
+def test_an_example_is_applied_although_lines_were_added_around_it(tmp_path, monkeypatch):
+    contributing = script("contributing")
+    monkeypatch.setattr(contributing, "ROOT", tmp_path)
+    (tmp_path / "a.py").write_text("".join(f"{i}\n" for i in range(9)))
+    change = "--- a/a.py\n+++ b/a.py\n@@ -5,2 +5,3 @@\n 4\n+new\n 5\n"
+    before = contributing.anew(change)
+    assert "@@ -4,4 +4,5 @@" in before
+    (tmp_path / "a.py").write_text("".join(f"{i}\n" for i in (-2, -1, 0, 1, 2, 33, 4, 5, 66, 7)))
+    after = contributing.anew(before)
+    assert " 33\n 4\n+new\n 5\n 66\n" in after
 
 
 def test_nothing_is_missing_and_nothing_is_made_up():
