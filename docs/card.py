@@ -5,11 +5,12 @@ The Chinese pages keep their texts. A trial that they lack has its English quest
 
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
 from attnexp.cards.card_file import Card, merged, read_card
-from attnexp.cards.judge import judged, reasons_to_look, told
+from attnexp.cards.judge import CardVerdict, judged, reasons_to_look, told
 from attnexp.cards.page import leaderboard
 from attnexp.cards.trial import GROUP, LevelName, Trial, read_tasks
 from attnexp.config.documents import read_document
@@ -38,10 +39,9 @@ COMPARED = re.compile(r"<!-- attnexp card --compare -->\n\n(?:\|.*\n)*")
 def written(page: str) -> str:
     """Return a page with its tables written anew."""
     page = TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{HEAD}{''.join(rows())}", page)
-    found = "".join(line for path in shipped() for line in verdict_rows(path.stem, read_card(path)))
     page = COUNT.sub(f"[{len(read_tasks('quick'))} small tasks]", page)
     page = SAYINGS.sub(lambda _: f"<!-- the differences that hold -->\n\n{sayings()}", page)
-    page = SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{found}", page)
+    page = SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{verdict_rows()}", page)
     return COMPARED.sub(lambda _: f"<!-- attnexp card --compare -->\n\n{compared()}", page)
 
 
@@ -61,26 +61,33 @@ def shipped() -> list[Path]:
     return sorted(CARDS.glob("*.json"))
 
 
-def verdict_rows(name: str, card: Card) -> list[str]:
-    """Return a row for each baseline of a card: how often the subject had each verdict."""
-    found = [verdict for own in judged(card.trials) for verdict in own]
+@cache
+def judged_cards() -> dict[str, tuple[Card, list[CardVerdict]]]:
+    """Return the cards that ship by the names of their files, each with all its verdicts."""
+    cards = {path.stem: read_card(path) for path in shipped()}
+    return {
+        name: (card, [verdict for own in judged(card.trials) for verdict in own])
+        for name, card in cards.items()
+    }
+
+
+def verdict_rows() -> str:
+    """Return a row for each baseline of each card: how often the subject had each verdict."""
     lines = []
-    for baseline in dict.fromkeys(verdict.baseline for verdict in found):
-        own = [verdict for verdict in found if verdict.baseline == baseline]
-        look = reasons_to_look(own)
-        shown = f"[{card.subject}](cards/{name}.json)"
-        cells = (shown, card.seeds, card.date, baseline, told(own), look or "")
-        lines.append(f"| {' | '.join(map(str, cells))} |\n")
-    return lines
+    for name, (card, found) in judged_cards().items():
+        for baseline in dict.fromkeys(verdict.baseline for verdict in found):
+            own = [verdict for verdict in found if verdict.baseline == baseline]
+            shown = f"[{card.subject}](cards/{name}.json)"
+            look = str(reasons_to_look(own) or "")
+            lines.append(line([shown, str(card.seeds), card.date, baseline, told(own), look]))
+    return "".join(lines)
 
 
 def sayings() -> str:
     """Return a list for each card: the differences that hold over the whole of it."""
     parts = []
-    for path in shipped():
-        card = read_card(path)
-        held = [each for own in judged(card.trials) for each in own if each.holds]
-        lines = "".join(f"- {each.sentence}\n" for each in held)
+    for card, found in judged_cards().values():
+        lines = "".join(f"- {each.sentence}\n" for each in found if each.holds)
         parts.append(f"## {card.subject}, {card.seeds} seeds\n\n{lines or '- None.' + chr(10)}")
     return "\n".join(parts)
 
