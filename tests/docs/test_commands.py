@@ -43,6 +43,19 @@ PARSED = [
     *COURSE,
 ]
 COMPOSED = sorted({*LINES, *(line for page in PARSED for line in commands(page))})
+
+
+def first_of_each_kind():
+    """Yield all commands: of runs that name the same groups, all but the first marked as slow."""
+    seen = set()
+    for line in COMPOSED:
+        words = line.split()[1:]
+        groups = frozenset(re.split(r"[.=]", word)[0] for word in words)
+        repeats = verb_of(words) is None and groups in seen
+        seen.add(groups)
+        yield pytest.param(line, marks=[pytest.mark.slow] * repeats)
+
+
 ON_RUNS = [line for line in LINES if verb_of(line.split()[1:])]
 TRAINED = sorted({*commands("README.md"), *commands("docs/tour.md"), *commands("docs/data.md")})
 LITTLE = ("train.max_epochs=2", "figures=false")
@@ -95,7 +108,7 @@ def test_there_are_commands():
         assert sum(f"data={name}" in line for line in commands("docs/data.md")) >= 2
 
 
-@pytest.mark.parametrize("line", COMPOSED)
+@pytest.mark.parametrize("line", [*first_of_each_kind()])
 def test_a_command_is_one(line, in_process, tmp_path):
     write_data(tmp_path)
     if "--config-dir conf " in line:
