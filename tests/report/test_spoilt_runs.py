@@ -165,18 +165,18 @@ def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, 
     assert any(data["attention"] for data in page["data"])
 
 
-@pytest.mark.parametrize("verb", ["results", "report", "plot", "status"])
+@pytest.mark.parametrize("verb", ["results", pytest.param("report", marks=pytest.mark.slow)])
 def test_settings_that_are_nested_too_deeply_are_skipped(succeeds, outputs, verb):
     nested: object = 1
     for _ in range(400):
         nested = {"a": [nested]}
     change_summary(outputs / "boxcar", lambda s: s["config"]["model"].update(x=nested))
-    more = {"plot": ("--kind", "loss"), "report": ("--output", "page.html")}.get(verb, ())
+    more = {"report": ("--output", "page.html")}.get(verb, ())
     answer = succeeds(verb, "outputs", *more)
     assert re.search(r"skipped 1 folder: outputs/boxcar/summary\.json .* levels", answer.stderr)
 
 
-@pytest.mark.parametrize("length", [300, 200_000])
+@pytest.mark.parametrize("length", [pytest.param(300, marks=pytest.mark.slow), 200_000])
 def test_a_very_long_name_is_shortened_in_pictures(succeeds, outputs, tmp_path, length):
     for group in ("model", "data"):
         change_summary(

@@ -111,9 +111,12 @@ def of_pairs(folder, sources, *words):
 @pytest.mark.parametrize(
     ("kind", "level"),
     [
-        *((kind, "word") for kind in SOURCES if kind != "Latin"),
-        ("Latin", "whitespace"),
+        ("Chinese", "word"),
         ("Japanese", "character"),
+        *(
+            pytest.param(kind, level, marks=pytest.mark.slow)
+            for kind, level in (("Japanese", "word"), ("Korean", "word"), ("Latin", "whitespace"))
+        ),
     ],
 )
 def test_the_first_source_is_read_as_a_test_source(tmp_path, kind, level):

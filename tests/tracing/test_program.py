@@ -142,9 +142,8 @@ REWRITES = {
 """The laws of a page as those of `attnexp probe`, whose `zero` is applied to one head."""
 
 POOLERS = [
-    (f"model={model}", f"normalizer={normalizer}")
-    for normalizer in choice_names("normalizer")
-    for model in ("additive", "average")  # all keys of average tie
+    *(("model=additive", f"normalizer={name}") for name in choice_names("normalizer")),
+    *(("model=average", f"normalizer={name}") for name in ("softmax", "topk")),  # all keys tie
 ]
 
 

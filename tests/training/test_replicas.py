@@ -92,9 +92,15 @@ def test_every_normalizer_has_the_same_bits_in_any_company(normalizer_name):
     "arch",
     [
         ("model=additive", "arch.hidden_dim=12", "arch.embed_dim=7"),
-        ("model=additive", "arch.cell=lstm", "arch.hidden_dim=12", "arch.embed_dim=7"),
+        pytest.param(
+            ("model=additive", "arch.cell=lstm", "arch.hidden_dim=12", "arch.embed_dim=7"),
+            marks=pytest.mark.slow,
+        ),
         ("model=scaled_dot", "arch=transformer", "arch.dim=12", "arch.ff_dim=9"),
-        ("model=scaled_dot", "arch=decoder_only", "arch.dim=12", "arch.ff_dim=9"),
+        pytest.param(
+            ("model=scaled_dot", "arch=decoder_only", "arch.dim=12", "arch.ff_dim=9"),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["gru", "lstm", "transformer", "decoder_only"],
 )

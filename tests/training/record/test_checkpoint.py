@@ -147,12 +147,12 @@ def undisturbed(tmp_path_factory) -> Callable[[str], tuple[dict[str, object], fl
     return of_case
 
 
-FIRST = ("full batch, rprop", "adam, dropout")
-"""The cases of `make test`."""
+TIERS = {"full batch, rprop": [], "adam, dropout": [], "replicas": [pytest.mark.check]}
+"""The marks of cases; the others are slow."""
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.check] * (case not in FIRST)) for case in CASES]
+    "case", [pytest.param(case, marks=TIERS.get(case, [pytest.mark.slow])) for case in CASES]
 )
 def test_a_killed_run_ends_with_the_same_bits(case, undisturbed, tmp_path):
     (expected, seconds), words = undisturbed(case), CASES[case]
