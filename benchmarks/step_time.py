@@ -26,9 +26,10 @@ from jaxtyping import Float, Int
 from rows import Row
 from torch import Tensor, nn
 
+from attnexp.architectures.compiled import NoLibraryError
 from attnexp.architectures.encoder import OneWay
 from attnexp.architectures.recurrence.cells import Cell
-from attnexp.architectures.recurrence.native.library import NoLibraryError, load, use
+from attnexp.architectures.recurrence.native.library import load, use
 from attnexp.architectures.rnn import Rnn
 from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.core.console import out, plain_table, say

@@ -180,6 +180,20 @@ def in_process(
 
 
 @pytest.fixture
+def unasked() -> Iterator[None]:
+    """Makes this process one that has not asked the C compiler, until the end of the test."""
+    from attnexp.architectures.compiled import known, remember
+    from attnexp.architectures.recurrence.native.library import load
+
+    before = known()
+    load.cache_clear()
+    remember(None)
+    yield
+    load.cache_clear()
+    remember(before)
+
+
+@pytest.fixture
 def own_choice(tmp_path: Path) -> Callable[..., tuple[str, ...]]:
     """Writes the YAML of a class of the user's own, and its module; returns what chooses it."""
 

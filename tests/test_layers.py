@@ -37,7 +37,7 @@ PARTS = {
     "training": "architectures data plots runs scores tasks trackers",
     "config": "architectures attention data estimators normalizers probe runs scores tasks "
     "trackers training",
-    "sweeps": "config plots runs select stats tables training",
+    "sweeps": "architectures config plots runs select stats tables training",
     "notebooks": "architectures attention config plots runs select sweeps tables",
     "probe": "architectures attention data estimators normalizers runs scores stats tasks training",
     "tracing": "architectures data normalizers probe report scores training",

@@ -1,5 +1,7 @@
 """Models built around a scoring function. They do not know which data they read."""
 
-from attnexp.architectures.base import Architecture
+from attnexp.core.lazy import names_in
 
-__all__ = ["Architecture"]
+__getattr__, __dir__ = names_in(
+    __name__, {"Architecture": "attnexp.architectures.base:Architecture"}
+)

@@ -25,6 +25,7 @@ from typing import Any
 from hydra.core.utils import env_override
 from omegaconf import OmegaConf
 
+from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.core import console
 from attnexp.core.errors import RunFailedError
@@ -184,7 +185,7 @@ class WorkerProcess:
         for _ in range(STARTS):
             self._pipe, pipe = Pipe()
             lifeline, self._lifeline = Pipe(duplex=False)
-            theirs = (pipe, lifeline, environment)
+            theirs = (pipe, lifeline, environment, compiled.known())
             process = context.Process(target=worker.main, args=theirs, daemon=True)
             try:
                 self._server = _running_server(preloaded)

@@ -20,7 +20,7 @@ from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.batched import BatchedExecutor
 from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor
-from attnexp.sweeps.launchers.local import LocalExecutor
+from attnexp.sweeps.launchers.local import LocalExecutor, visible_gpus
 from attnexp.sweeps.plan import BATCHED, Composer, Plan, PlannedJob, make_plan, require_places
 from attnexp.sweeps.pool import record_end
 from attnexp.sweeps.printed import (
@@ -31,6 +31,8 @@ from attnexp.sweeps.printed import (
     warn_of_code,
 )
 from attnexp.sweeps.progress import SweepProgress, displayed
+from attnexp.training.auto_device import may_take_gpu
+from attnexp.training.native_steps import ask_compiler
 
 PARALLEL = f"{LocalExecutor.__module__}.{LocalExecutor.__name__}"
 """The target of hydra/launcher=parallel."""
@@ -95,6 +97,9 @@ def run_plan(composer: Composer, plan: Plan, executor: Executor, fail_fast: bool
     if plan.to_do:
         with writable("output_dir", root):
             stored.write()
+        gpus = visible_gpus()
+        settings = (job.settings for job in plan.to_do)
+        ask_compiler(each for each in settings if not (gpus and may_take_gpu(each)))
     Scheduler(plan, executor, fail_fast).run()
     with suppress(OSError):  # its jobs have finished, so it tells `attnexp status` nothing more
         stored.remove()

@@ -15,6 +15,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
+from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers
 from attnexp.core import console
@@ -24,11 +25,17 @@ from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 from attnexp.sweeps.run_job import Report, run_job
 
 
-def main(pipe: Connection, lifeline: Connection, environment: Mapping[str, str]) -> None:
+def main(
+    pipe: Connection,
+    lifeline: Connection,
+    environment: Mapping[str, str],
+    steps: compiled.Answer,
+) -> None:
     """Run the jobs that arrive, until a pipe closes or a job leaves the process unusable.
 
-    The process gets a session of its own, so that Ctrl-C in a terminal does not reach it, and these
-    environment variables. Its output goes to the logs of its jobs, and nowhere between jobs.
+    The process gets a session of its own, so that Ctrl-C in a terminal does not reach it, these
+    environment variables, and what the parent knows of the compiled `steps`. Its output goes to the
+    logs of its jobs, and nowhere between jobs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setsid"):
@@ -41,6 +48,7 @@ def main(pipe: Connection, lifeline: Connection, environment: Mapping[str, str])
     os.environ.update(environment)
     multiprocessing.current_process().daemon = False  # jobs may start processes
     console.out.quiet = console.err.quiet = True
+    compiled.remember(steps)
     register_resolvers()
     hide_in_warnings()
     with suppress(EOFError, OSError, KeyboardInterrupt):

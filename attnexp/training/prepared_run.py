@@ -12,6 +12,7 @@ from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.base import Tracker
 from attnexp.training.base import Schedule, TrainSettings
+from attnexp.training.native_steps import PYTORCH, NativeSteps
 from attnexp.training.optimizers import OptimizerFactory
 from attnexp.training.precision import Precision
 
@@ -22,8 +23,7 @@ class PreparedRun:
 
     `config` is the configuration with every value, `opening` the summary that is written when the
     run begins, without secrets and values from the environment. `untrained` makes models of the
-    same shape with other first parameters, one at a time. `native` is the compiler of the steps
-    that the model's recurrences call, None if PyTorch computes them.
+    same shape with other first parameters, one at a time.
     """
 
     config: Mapping[str, Any]
@@ -40,7 +40,7 @@ class PreparedRun:
     tracker: Tracker
     order: torch.Generator
     untrained: Iterable[Architecture]
-    native: str | None = None
+    native: NativeSteps = PYTORCH
 
     @property
     def chosen(self) -> Mapping[str, str]:

@@ -10,9 +10,11 @@ import pytest
 from omegaconf import OmegaConf
 from sweeping import begun, marked, summaries, until
 
+from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.core.errors import RunFailedError
 from attnexp.runs.place import Place
+from attnexp.runs.summary import read_summary
 from attnexp.sweeps import pool
 
 pytestmark = pytest.mark.skipif(not pool.FORKED, reason="workers are not forked here")
@@ -141,3 +143,30 @@ def test_an_interrupt_while_the_timer_starts_leaves_no_timer(monkeypatch):
     timer.join(10)
     assert not timer.is_alive()
     assert timer.daemon
+
+
+def test_a_sweep_asks_a_compiler_that_hangs_once(unasked, succeeds, tmp_path, monkeypatch):
+    compiler = tmp_path / "bin" / "cc"
+    compiler.parent.mkdir()
+    compiler.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/calls\nexec sleep 77\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{compiler.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(compiled, "SECONDS", 0.2)
+    small = ("data.num_train=4", "data.num_validation=2", "data.num_test=2", "arch.hidden_dim=4")
+    two = ("hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "train.max_epochs=1")
+    for model in ("additive", "dot"):
+        words = ("-m", "data=reverse", f"model={model}", "figures=false", *small, *two, "seed=1,2")
+        said = succeeds(*words).stdout
+        assert said.count("bin/cc has not answered in 0.2 seconds") == (model == "additive")
+    assert (tmp_path / "calls").read_text() == "asked\n"
+    notes = [read_summary(folder).notes for folder in tmp_path.glob("outputs/*-seed*")]
+    assert [note.count("has not answered") for (note,) in notes] == [1] * 4
+
+
+def test_no_compiler_is_asked_for_runs_that_call_no_steps(unasked, succeeds, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    words = ("-m", "data=reverse", "arch=rnn,transformer", "model=dot", "train.max_epochs=1")
+    few = ("data.num_train=4", "data.num_validation=2", "data.num_test=2", "arch.heads=1")
+    said = succeeds(*words, *few, "native=false", "figures=false", "seed=1").stdout
+    assert "native:" not in said
+    assert [read_summary(each).notes for each in tmp_path.glob("outputs/*-seed1-*")] == [[], []]

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnexp.runs import files
 from attnexp.runs.folder import Run
-from attnexp.runs.summary import Attempt
+from attnexp.runs.summary import NATIVE, Attempt
 
 Outcome = Literal["bit-identical", "within tolerance", "different"]
 
@@ -20,6 +20,7 @@ NOTES_OF_ONE_ATTEMPT = (
     "training ended early: train.max_",
     "the run was interrupted",
     "the pictures could not be drawn",
+    f"{NATIVE}: ",
 )
 """The beginnings of notes that a repetition need not have."""
 

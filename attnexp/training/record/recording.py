@@ -70,7 +70,7 @@ class Recording:
         self.stop = stop
         self.idle = False
         self.checkpoint: Checkpoint | None = None
-        self.notes = list(run.dataset.notes)
+        self.notes = [*run.dataset.notes, *run.native.notes]
         self.summary = opening_summary(run)
         self._start = time.perf_counter()
         forget_peak_memory(run.device)
@@ -102,7 +102,9 @@ class Recording:
             use(self.run.model, None)
             native = None
         elif native is None:
-            native = choose_native_steps(self.run.model, {**self.run.config, "native": "auto"})
+            steps = choose_native_steps(self.run.model, {**self.run.config, "native": "auto"})
+            native = steps.compiler
+            self.notes += [note for note in steps.notes if note not in self.notes]
         own = {name: text for name, text in self.summary.versions.items() if name != NATIVE}
         own |= {NATIVE: native} if native else {}
         self.summary = msgspec.structs.replace(self.summary, versions=own)
@@ -317,8 +319,12 @@ def opening_summary(run: PreparedRun) -> Summary:
         overlap=run.dataset.overlap,
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         device=device_name(run.device),
-        versions=run.opening.versions | ({NATIVE: run.native} if run.native else {}),
+        versions=run.opening.versions | _compiler(run),
     )
+
+
+def _compiler(run: PreparedRun) -> dict[str, str]:
+    return {NATIVE: run.native.compiler} if run.native.compiler else {}
 
 
 def _companions(run: PreparedRun) -> dict[str, dict[str, str]]:

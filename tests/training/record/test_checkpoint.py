@@ -17,6 +17,7 @@ import pytest
 import torch
 from composed import composed, job_of, prepared
 
+from attnexp.architectures.compiled import remember
 from attnexp.architectures.recurrence.native.library import load
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
@@ -373,16 +374,21 @@ def test_a_run_that_is_no_replica_resumes_all_the_same(undisturbed, tmp_path, mo
 
 @pytest.mark.check
 @pytest.mark.parametrize("begun", ["auto", "false"])
-def test_a_run_goes_on_by_the_steps_that_it_began_with(begun, undisturbed, tmp_path, monkeypatch):
+def test_a_run_goes_on_by_the_steps_that_it_began_with(
+    begun, unasked, undisturbed, tmp_path, monkeypatch
+):
     """Or says that it cannot."""
     plain = "adam, dropout, without native steps"
     stopped_after(4, (*CASES["adam, dropout"], f"native={begun}"), tmp_path, monkeypatch)
     if begun == "auto":
         monkeypatch.setenv("PATH", "")
         load.cache_clear()
+        remember(None)
     summary = executed(CASES["adam, dropout"], tmp_path)
     notes = [note for note in summary.notes if "native by PyTorch in place of cc" in note]
     assert len(notes) == (begun == "auto")
+    reasons = [note for note in summary.notes if note.startswith("native: no C compiler")]
+    assert len(reasons) == (begun == "auto")
     assert "native" not in summary.versions
     assert (numbers(tmp_path) == undisturbed(plain)[0]) == (begun == "false")
 

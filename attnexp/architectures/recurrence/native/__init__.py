@@ -1,1 +1,1 @@
-"""The steps of the recurrences in C, compiled at first use: see `library`."""
+"""The steps of the recurrences in C: see `attnexp.architectures.compiled`."""

@@ -1,4 +1,4 @@
-"""The compiled steps against PyTorch's, and the place where they are compiled."""
+"""The compiled steps against PyTorch's, and the runs that call them."""
 
 import copy
 import os
@@ -13,30 +13,24 @@ import pytest
 import torch
 from composed import prepared
 
+from attnexp.architectures.compiled import FLAGS, SOURCE, remember
 from attnexp.architectures.recurrence.native import library as native
-from attnexp.architectures.recurrence.native.library import NoLibraryError, load, use
+from attnexp.architectures.recurrence.native.library import load, use
 from attnexp.architectures.rnn import Rnn
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.core.errors import RequestError
 from attnexp.data.sequences import sequence_batch
+from attnexp.runs.summary import read_summary
 from attnexp.scores.additive import Additive
 from attnexp.scores.bilinear import Bilinear
 from attnexp.scores.dot import Dot
 from attnexp.scores.scaled_dot import ScaledDot
 from attnexp.training.loop import Training
+from attnexp.training.native_steps import PYTORCH, choose_native_steps
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
 
 SYMBOLS = ("<pad>", "<bos>", "<eos>", *"abcdef")
-
-
-@pytest.fixture
-def empty_cache(tmp_path, monkeypatch):
-    """A cache without a library, and a process that has loaded none."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    load.cache_clear()
-    yield tmp_path / "attnexp"
-    load.cache_clear()
 
 
 SCORES = {
@@ -136,90 +130,25 @@ def test_what_the_library_does_not_have_goes_by_pytorch(monkeypatch):
     copies({name: torch.stack([p, p]).detach() for name, p in compiled.named_parameters()})
 
 
-def test_ten_processes_compile_at_once(empty_cache):
-    children = []
-    for _ in range(10):
-        child = os.fork()
-        if child == 0:
-            try:
-                load()
-            except BaseException:
-                os._exit(1)
-            os._exit(0)
-        children.append(child)
-    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 10
-    (file,) = empty_cache.iterdir()
-    assert file.suffix == ".so"
-    before = file.stat().st_mtime_ns
-    load()
-    assert file.stat().st_mtime_ns == before
-
-
-@pytest.mark.parametrize("mode", [0o777, 0o775])
-def test_a_folder_that_others_can_write_is_not_used(empty_cache, mode):
-    empty_cache.mkdir()
-    empty_cache.chmod(mode)
-    with pytest.raises(NoLibraryError, match="can be written by others"):
-        load()
-
-
-def test_a_library_that_others_can_write_is_not_loaded(empty_cache):
-    load()
-    load.cache_clear()
-    (file,) = empty_cache.iterdir()
-    file.chmod(0o722)
-    with pytest.raises(NoLibraryError, match=f"{file.name} can be written by others"):
-        load()
-    other = file.with_name("other")
-    file.rename(other)
-    file.symlink_to(other)
-    with pytest.raises(NoLibraryError, match="is a symbolic link"):
-        load()
-
-
-def test_a_cache_in_a_folder_of_all_is_not_used(empty_cache):
-    empty_cache.parent.chmod(0o777)
-    with pytest.raises(NoLibraryError, match="can be written by others"):
-        load()
-    empty_cache.parent.chmod(0o1777)
-    load()
-
-
-def test_a_library_that_is_cut_off_is_compiled_anew(empty_cache, monkeypatch):
-    load()
-    load.cache_clear()
-    (file,) = empty_cache.iterdir()
-    file.unlink()
-    file.write_bytes(b"")
-    file.chmod(0o700)
-    load()
-    load.cache_clear()
-    monkeypatch.setattr(native, "FUNCTIONS", ("scan", "another"))
-    with pytest.raises(NoLibraryError, match=r"\.so cannot be loaded: .*another"):
-        load()
-
-
-def test_a_source_that_does_not_compile_leaves_nothing(empty_cache, tmp_path, monkeypatch):
-    source = tmp_path / "wrong.c"
-    source.write_text("int steps(\n")
-    monkeypatch.setattr(native, "SOURCE", source)
-    with pytest.raises(NoLibraryError, match=r"cc does not compile the steps: .*wrong\.c"):
-        load()
-    assert list(empty_cache.iterdir()) == []
-
-
 SMALL = ("data=reverse", "data.num_train=12", "data.num_validation=4", "data.num_test=4")
-QUICK = (*SMALL, "model=additive", "train.max_epochs=1", "figures=false")
+TINY = ("arch.hidden_dim=4", "arch.embed_dim=4", "data.max_length=4")
+QUICK = (*SMALL, *TINY, "model=additive", "train.max_epochs=1", "figures=false")
 
 
-def test_a_run_without_a_compiler_says_so_once_and_trains(succeeds, refused, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", "")
-    load.cache_clear()
-    said = succeeds(*QUICK).stdout
-    assert said.count("native: no C compiler is found") == 1
-    assert "native=true: no C compiler is found" in refused(*QUICK, "seed=1", "native=true")
-    (summary,) = (path.read_text() for path in tmp_path.glob("outputs/*/summary.json"))
-    assert '"native": "cc' not in summary
+def test_a_run_without_a_compiler_says_so_once_and_trains(
+    unasked, succeeds, refused, monkeypatch, tmp_path
+):
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "")
+        said = succeeds(*QUICK).stdout
+        assert said.count("native: no C compiler is found") == 1
+        assert "native=true: no C compiler is found" in refused(*QUICK, "seed=1", "native=true")
+    (folder,) = tmp_path.glob("outputs/*")
+    summary = read_summary(folder)
+    assert "native" not in summary.versions
+    assert [note for note in summary.notes if note.startswith("native: no C compiler is found")]
+    remember(None)
+    assert "identical" in succeeds("verify", "outputs", "--tolerance", "0").stdout
 
 
 def test_verify_repeats_the_path_of_a_run(succeeds, tmp_path):
@@ -239,9 +168,10 @@ def test_verify_repeats_the_path_of_a_run(succeeds, tmp_path):
     ],
 )
 def test_what_the_compiled_steps_cannot_compute_is_refused_if_they_are_required(words, lacking):
+    run = prepared("data=copy", "arch=rnn", *words, "native=auto")
+    assert run.native == PYTORCH
     with pytest.raises(RequestError, match=f"^native=true needs {re.escape(lacking)}; native=auto"):
-        prepared("data=copy", "arch=rnn", *words, "native=true")
-    assert prepared("data=copy", "arch=rnn", *words, "native=auto").native is None
+        choose_native_steps(run.model, {**run.config, "native": True})
 
 
 @pytest.mark.slow
@@ -323,7 +253,7 @@ def test_the_sanitizers_find_nothing(sanitizer, tmp_path):
         pytest.skip(f"the compiler has no {names[sanitizer]}")
     made = tmp_path / "sanitized.so"
     flags = ["-g", "-O1", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
-    subprocess.run(["cc", *native.FLAGS, *flags, "-o", made, native.SOURCE], check=True)
+    subprocess.run(["cc", *FLAGS, *flags, "-o", made, SOURCE], check=True)
     code = tmp_path / "calls.py"
     code.write_text(SANITIZED)
     answer = subprocess.run(
