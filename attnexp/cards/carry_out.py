@@ -81,7 +81,7 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
             line = effort.line(row.words)
             require_alone(row.words)
             costs = costs_of(line, task.level.lengths, effort.seeds, 60 * effort.minutes, late)
-        except (RequestError, RunFailedError) as error:
+        except RequestError as error:
             why = shortened(str(error))
             return RowResult(row.label, list(row.words), lost=effort.seeds, why=why), NOTHING
         return RowResult(row.label, list(row.words), costs), NOTHING

@@ -212,9 +212,11 @@ def checked(
     words = [*row.words, *(f"{name}={value}" for name, value in row.tuned.items())]
     made_once = replace(task, trial=msgspec.structs.replace(task.trial, tune=[], probe=[]))
     own = replace(row_of(row.words), words=tuple(words))
+    if task.trial.of_products:
+        own = with_products(own, own_words(config_dir))
     with tempfile.TemporaryDirectory(prefix="attnexp-check-") as folder:
         effort = Effort(level_of(card), card.seeds, minutes, card.device, config_dir, Path(folder))
-        found, _ = measured(made_once, with_products(own, own_words(config_dir)), effort)
+        found, _ = measured(made_once, own, effort)
     stored, again = row.values(trial.metric), found.values(trial.metric)
     fault = _difference(card, trial, row, found)
     return CheckedCell(trial.name, row.label, mean(stored), mean(again) if again else None, fault)

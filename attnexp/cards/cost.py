@@ -3,8 +3,9 @@
 import time
 from collections.abc import Sequence
 
-from attnexp.core.errors import RequestError, RunFailedError
-from attnexp.core.own_process import in_own_process
+from attnexp.cards.lines import job_of
+from attnexp.core.errors import RequestError
+from attnexp.sweeps.own_process import in_own_process
 
 SECONDS, KEPT = "seconds", "MB kept"
 """The names of the numbers: the time of forward and backward, and the tensors between the two."""
@@ -36,16 +37,15 @@ def costs_of(
 
     Its parts are built and called in a process of their own, which is ended after some seconds. An
     estimator that needs a causal mask has one. Raises RequestError for code that cannot be built or
-    computed, and RunFailedError(late) if the time is over.
+    computed or that ends its process, as a lack of memory does, and RequestError(late) if the time
+    is over. Raises RunFailedError if no process starts.
     """
     try:
         return in_own_process(seconds, measure, line, lengths, times)
     except TimeoutError as error:
-        raise RunFailedError(late) from error
-    except RequestError:
-        raise
-    except Exception as error:  # code of one's own may raise anything
-        raise RequestError(f"{type(error).__name__}: {error}") from error
+        raise RequestError(late) from error
+    except (RuntimeError, ChildProcessError) as error:
+        raise RequestError(str(error)) from error
 
 
 def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
@@ -53,12 +53,10 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
     import torch
 
     from attnexp.config.build import make_attention
-    from attnexp.config.compose import CommandLine
     from attnexp.core.masks import causal_mask
     from attnexp.training.device import choose_device, prepare_processor
 
-    job = CommandLine.read(line).compose()
-    assert job is not None
+    job = job_of(line)
     prepare_processor(threads=1)
     device, _ = choose_device(job.config.device)
     attention = make_attention(job, DIM).to(device)

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import LevelName, SizedTrial
+from attnexp.config.compose import CommandLine
+from attnexp.config.job import Job
+from attnexp.config.messages import ComposeErrors
 from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.command_line import own_words
 from attnexp.sweeps.line import compared_jobs
@@ -70,6 +73,17 @@ def tuned_numbers(tuned: str) -> list[float]:
     with suppress(ValueError):
         return [int(value) if value.isdecimal() else float(value) for value in values]
     return []
+
+
+def job_of(words: Sequence[str]) -> Job:
+    """Return the one job of settings. Raises RequestError for words that make none."""
+    line = CommandLine.read(words)
+    try:
+        job = line.compose()
+    except ComposeErrors as error:
+        raise line.request_error(error) from error
+    assert job is not None
+    return job
 
 
 def compared(line: Sequence[str]) -> list[PlannedJob]:

@@ -4,16 +4,20 @@ Its nearest relative is the shipped choice whose weights differ least from its o
 may be made of products.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
+from attnexp.cards.lines import job_of
 from attnexp.cards.rows import BASELINES, CardRow
 from attnexp.config.groups import choices
-from attnexp.core.errors import RequestError
-from attnexp.core.own_process import in_own_process
+from attnexp.core.errors import RequestError, RunFailedError
+from attnexp.sweeps.own_process import in_own_process
+
+Result = TypeVar("Result")
 
 SECONDS = 120.0
-"""The most seconds that the comparison may take."""
+"""The most seconds that the parts of a row may take to be built and compared."""
 
 ROWS, KEYS, DIM = 64, 16, 16
 """Rows of weights that are compared, their keys, and the features of a query and a key."""
@@ -30,7 +34,8 @@ def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str]
 
     It is sought among the shipped normalizers if the row has one of its own, else among the scores,
     and is not a baseline; that of an estimator among the other estimators and the normalizers. None
-    too if the row has the usual choice of all three, or cannot be built.
+    too if the row has the usual choice of all three. Raises RequestError for a row whose weights
+    cannot be computed, and RunFailedError if the process that computes them dies or takes too long.
     """
     given = dict(word.partition("=")[::2] for word in row.words)
     usual = {word for words in BASELINES for word in words}
@@ -45,30 +50,37 @@ def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str]
         if choice.name not in (COMMON[other], given.get(other))
         and f"{other}={choice.name}" not in usual
     ]
-    try:
-        return in_own_process(SECONDS, nearest, config_dir_words, row.words, candidates, group)
-    except Exception:  # code of one's own may raise anything: the trials say what
-        return None
+    what = f"the nearest relative of {row.label} is not found (--baseline names another)"
+    return _computed(what, nearest, config_dir_words, row.words, candidates, group)
 
 
 def with_products(row: CardRow, config_dir_words: Sequence[str]) -> CardRow:
-    """Return a row that knows whether its score is made of products; no, if it cannot be built."""
-    try:
-        found = in_own_process(SECONDS, makes_products, config_dir_words, row.words)
-    except Exception:  # code of one's own may raise anything: the trials say what
-        found = False
+    """Return a row that knows whether its score is made of products.
+
+    Raises RequestError for a score that cannot be built, and RunFailedError if the process that
+    builds it dies or takes too long.
+    """
+    what = f"the score of {row.label} is not built"
+    found = _computed(what, makes_products, config_dir_words, row.words)
     return replace(row, of_products=found)
+
+
+def _computed(what: str, function: Callable[..., Result], *arguments: object) -> Result:
+    """Call a function in a process of its own. Messages of other errors begin with `what`."""
+    try:
+        return in_own_process(SECONDS, function, *arguments)
+    except RuntimeError as error:
+        raise RequestError(f"{what}: {error}") from error
+    except (TimeoutError, ChildProcessError, RunFailedError) as error:
+        raise RunFailedError(f"{what}: {error}") from error
 
 
 def makes_products(config_dir_words: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether the score of a row is made of products."""
     from attnexp.config.build import make_score
-    from attnexp.config.compose import CommandLine
 
-    score = [word for word in words if word.startswith(("model=", "model."))]
-    job = CommandLine.read([*config_dir_words, *score]).compose()
-    assert job is not None
-    return make_score(job, DIM, DIM).of_products
+    score = [word for word in words if _group(word) == "model"]
+    return bool(make_score(job_of([*config_dir_words, *score]), DIM, DIM).of_products)
 
 
 def nearest(
@@ -92,7 +104,6 @@ def nearest(
 
     from attnexp.attention.pooling import AttentionPooling
     from attnexp.config.build import make_attention, make_normalizer, make_score
-    from attnexp.config.compose import CommandLine
     from attnexp.core.masks import FirstKeys, causal_mask
 
     generator = torch.Generator().manual_seed(0)
@@ -103,8 +114,8 @@ def nearest(
     mask: FirstKeys | None = None
 
     def made(given: Sequence[str]) -> torch.nn.Module:
-        job = CommandLine.read([*config_dir_words, *given]).compose()
-        assert job is not None
+        parts = [word for word in given if _group(word) in COMMON]  # not arch, which trials choose
+        job = job_of([*config_dir_words, *parts])
         if group == "normalizer":
             return make_normalizer(job)
         return make_score(job, DIM, DIM) if group == "model" else make_attention(job, DIM)
@@ -137,6 +148,10 @@ def nearest(
             distances[tuple(candidate)], learns[tuple(candidate)] = distance, count > 0
     alike = [words for words in distances if learns[words]] if number else []
     return list(min(alike or distances, key=lambda words: distances[words]))
+
+
+def _group(word: str) -> str:
+    return word.lstrip("+~").partition("=")[0].partition(".")[0]
 
 
 def _words(settings: Mapping[str, str]) -> list[str]:

@@ -33,7 +33,7 @@ class StepFailedError(Exception):
     """The command of a claim that was said last has ended in an error."""
 
     def __init__(self, error: Exception | KeyboardInterrupt | SystemExit) -> None:
-        super().__init__(str(error))
+        super().__init__(error)
         self.error = error
 
 

@@ -92,11 +92,13 @@ def _complain(sentence: str) -> None:
 def _open_streams() -> None:
     """Open the standard streams that the shell has closed, and let output escape characters.
 
-    So that no file of ours gets the number of a standard stream, and no character is refused.
+    So that no file of ours or of a process that we start gets the number of a standard stream, and
+    no character is refused.
     """
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
             file = os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.set_inheritable(file, True)
             setattr(sys, name, open(file, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

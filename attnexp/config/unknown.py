@@ -39,8 +39,11 @@ class UnknownSettingError(RequestError):
     """A setting at a path does not exist. `siblings` are those next to it."""
 
     def __init__(self, path: str, siblings: Collection[str]) -> None:
-        super().__init__(unknown_setting(path, siblings))
-        self.path, self.siblings = path, siblings
+        self.path, self.siblings = path, tuple(siblings)
+        super().__init__(self.path, self.siblings)  # from which pickle makes it anew
+
+    def __str__(self) -> str:
+        return unknown_setting(self.path, self.siblings)
 
 
 def unknown_setting(

@@ -68,17 +68,99 @@ Group = dict[int, tuple[Job, Stamp]]
 """The jobs that were sent together and have not ended, by their number, with the stamps before."""
 
 
-class WorkerProcess:
-    """Runs jobs in a process, which is started when needed and again when it has died.
+class ChildProcess:
+    """A process that is started when needed, and again when it has died.
 
-    Jobs are sent in groups, most of them of one, and the next group when those before it have
-    ended. `environment` is added to the environment of this process.
+    It calls `serve` with what it receives, as `worker.main` says. `environment` is added to the
+    environment of this process.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, serve: worker.Serve, environment: Mapping[str, str] | None = None) -> None:
+        self._serve = serve
         self._environment = dict(environment or {})
         self._process: BaseProcess | None = None
         self._server: int | None = None
+
+    def start(self, preloaded: Sequence[str] = (PRELOADED,)) -> None:
+        """Start the process. A server that is stopped would never fork it, and is replaced.
+
+        Raises RunFailedError if it fails to start three times in a row.
+        """
+        if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
+            multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
+        for _ in range(STARTS):
+            try:
+                self._process = self._started(preloaded)
+                return
+            except EOFError:
+                cause = f"its server has died or was silent for {START:g} seconds"
+            except OSError as error:
+                cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '/tmp')})"
+            console.warn(f"a worker process does not start: {cause}")
+        raise RunFailedError(f"the worker process has not started in {STARTS} attempts: {cause}")
+
+    def _started(self, preloaded: Sequence[str]) -> BaseProcess:
+        """Start the process. Neither it nor its server takes modules from the current directory."""
+        context: Any = multiprocessing.get_context(METHOD)
+        environment = {**os.environ, **self._environment}
+        self._pipe, pipe = Pipe()
+        lifeline, self._lifeline = Pipe(duplex=False)
+        theirs = (pipe, lifeline, environment, compiled.known(), self._serve)
+        process: BaseProcess = context.Process(target=worker.main, args=theirs, daemon=True)
+        with pipe, lifeline, env_override({"PYTHONSAFEPATH": "1"}):
+            self._server = _running_server(preloaded)
+            with _killed_after(self._server, START):
+                process.start()
+        return process
+
+    def ask(self, question: object, seconds: float) -> Any:
+        """Send something to the process and return its answer.
+
+        Raises TimeoutError if there is none after some seconds, and ChildProcessError, at once, if
+        the process has died.
+        """
+        end = time.monotonic() + seconds
+        try:
+            self._pipe.send(question)
+            while not self._pipe.poll(_POLL):
+                if time.monotonic() > end:
+                    raise TimeoutError(f"no answer after {seconds:g} s")
+            return self._pipe.recv()
+        except (EOFError, ConnectionError) as error:
+            raise ChildProcessError(self._death()) from error
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        self._lifeline.close()
+        self._pipe.close()
+        process.join(_POLL * 10)
+        if process.exitcode is None:
+            process.kill()
+            process.join(_POLL * 10)
+        if process.exitcode is None:
+            _kill_server(self._server)  # which does not report the end of its workers
+
+    def _death(self) -> str:
+        """Return why the process has closed its pipe, once it has ended."""
+        assert self._process is not None
+        self._process.join(GRACE)
+        cause = _cause_of_death(self._process.exitcode)
+        self.close()
+        return cause
+
+
+class WorkerProcess(ChildProcess):
+    """Runs jobs in a process.
+
+    Jobs are sent in groups, most of them of one, and the next group when those before it have
+    ended.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        super().__init__(worker.serve_jobs, environment)
         self._group: Group = {}
 
     @property
@@ -112,7 +194,7 @@ class WorkerProcess:
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
         if self._process is None:
-            self._start(_preloaded(jobs))
+            self.start(_preloaded(jobs))
         self._group = dict(enumerate((job, stamp(job.folder)) for job in jobs))
         with suppress(OSError):  # `receive` notices that the process is dead
             self._pipe.send(dict(enumerate(jobs)))
@@ -137,20 +219,6 @@ class WorkerProcess:
             if stamp(job.folder) != before:
                 record_end(job, before, Status.INTERRUPTED, "interrupted")
 
-    def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        self._lifeline.close()
-        self._pipe.close()
-        process.join(_POLL * 10)
-        if process.exitcode is None:
-            process.kill()
-            process.join(_POLL * 10)
-        if process.exitcode is None:
-            _kill_server(self._server)  # which does not report the end of its workers
-
     def receive(self) -> list[tuple[Job, JobOutcome | None]]:
         """Return jobs that have ended with their outcomes, as `ended_jobs` does."""
         try:
@@ -165,43 +233,13 @@ class WorkerProcess:
         return [(job, outcome)]
 
     def _dead(self) -> list[tuple[Job, JobOutcome | None]]:
-        assert self._process is not None
-        self._process.join(GRACE)
-        cause = _cause_of_death(self._process.exitcode)
-        self.close()
+        cause = self._death()
         group, self._group = self._group, {}
         if len(group) > 1:
             return [(job, None) for job, _ in group.values()]
         return [
             (job, record_end(job, before, Status.FAILED, cause)) for job, before in group.values()
         ]
-
-    def _start(self, preloaded: Sequence[str] = (PRELOADED,)) -> None:
-        """Start the process. A server that is stopped would never fork it, and is replaced."""
-        if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
-            multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
-        context: Any = multiprocessing.get_context(METHOD)
-        environment = {**os.environ, **self._environment}
-        for _ in range(STARTS):
-            self._pipe, pipe = Pipe()
-            lifeline, self._lifeline = Pipe(duplex=False)
-            theirs = (pipe, lifeline, environment, compiled.known())
-            process = context.Process(target=worker.main, args=theirs, daemon=True)
-            try:
-                self._server = _running_server(preloaded)
-                with _killed_after(self._server, START):
-                    process.start()
-                self._process = process
-                return
-            except EOFError:
-                cause = f"its server has died or was silent for {START:g} seconds"
-            except OSError as error:
-                cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '/tmp')})"
-            finally:
-                pipe.close()
-                lifeline.close()
-            console.warn(f"a worker process does not start: {cause}")
-        raise RunFailedError(f"the worker process has not started in {STARTS} attempts: {cause}")
 
 
 def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, JobOutcome | None]]:
@@ -225,19 +263,18 @@ def _preloaded(jobs: Sequence[Job]) -> tuple[str, ...]:
 def _running_server(preloaded: Sequence[str] = (PRELOADED,)) -> int | None:
     """Start the fork server unless it runs, and return its process number; None without one.
 
-    Its modules do not come from the current directory, and Ctrl-C reaches neither it nor its
-    workers before they are ready for it: they inherit that SIGINT is blocked.
+    Ctrl-C reaches neither it nor its workers before they are ready for it: they inherit that SIGINT
+    is blocked.
     """
     if not FORKED:
         return None
     forkserver.set_forkserver_preload([*preloaded])
-    with env_override({"PYTHONSAFEPATH": "1"}):
-        resource_tracker.ensure_running()  # it would unblock SIGINT
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    resource_tracker.ensure_running()  # it would unblock SIGINT
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     number: int | None = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
     return number
 

@@ -1,8 +1,8 @@
 """A worker process: its main function, and how it runs the jobs that it receives.
 
 It receives groups of jobs through a pipe and sends back their outcomes. A second pipe, its
-lifeline, carries nothing: when the parent process closes it or ends, the worker interrupts the
-running jobs and ends.
+lifeline, carries nothing: when the parent process closes it or ends, the worker interrupts what it
+does and ends.
 """
 
 import multiprocessing
@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
@@ -24,14 +24,18 @@ from attnexp.runs.run_status import Status
 from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 from attnexp.sweeps.run_job import Report, run_job
 
+Serve = Callable[[Any, Connection], bool]
+"""Answers what has arrived through a pipe, and returns whether the process ends now."""
+
 
 def main(
     pipe: Connection,
     lifeline: Connection,
     environment: Mapping[str, str],
     steps: compiled.Answer,
+    serve: Serve,
 ) -> None:
-    """Run the jobs that arrive, until a pipe closes or a job leaves the process unusable.
+    """Serve what arrives, until a pipe closes or nothing more can be served.
 
     The process gets a session of its own, so that Ctrl-C in a terminal does not reach it, these
     environment variables, and what the parent knows of the compiled `steps`. Its output goes to the
@@ -54,7 +58,7 @@ def main(
     with suppress(EOFError, OSError, KeyboardInterrupt):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=_interrupt_when_closed, args=(lifeline,), daemon=True).start()
-        while not _serve(pipe.recv(), pipe):
+        while not serve(pipe.recv(), pipe):
             pass
 
 
@@ -67,7 +71,7 @@ def _interrupt_when_closed(lifeline: Connection) -> None:
     os._exit(0)
 
 
-def _serve(group: dict[int, Job], pipe: Connection) -> bool:
+def serve_jobs(group: dict[int, Job], pipe: Connection) -> bool:
     """Run a group of jobs and send each outcome; return whether the process is unusable now."""
     before, remaining, unusable = _global_settings(), set(group), False
 

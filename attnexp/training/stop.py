@@ -23,8 +23,11 @@ class Stopped(KeyboardInterrupt):
     """A signal has ended the work: Ctrl-C, or one from a scheduler or a closed terminal."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"stopped by {signal.Signals(number).name}")
+        super().__init__(number)
         self.number = number
+
+    def __str__(self) -> str:
+        return f"stopped by {signal.Signals(self.number).name}"
 
 
 def install_handlers() -> None:

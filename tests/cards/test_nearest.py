@@ -2,8 +2,10 @@
 
 import pytest
 
-from attnexp.cards.nearest import nearest, nearest_relative
+from attnexp.cards import nearest as module
+from attnexp.cards.nearest import nearest, nearest_relative, with_products
 from attnexp.cards.rows import row_of
+from attnexp.core.errors import RequestError, RunFailedError
 
 pytestmark = pytest.mark.check
 
@@ -63,3 +65,49 @@ def test_the_relative_of_a_causal_estimator_is_sought_behind_a_causal_mask():
 @pytest.mark.parametrize("words", [["model=scaled_dot"], ["positions=rotary"], ["attention=gated"]])
 def test_what_has_the_usual_choices_has_no_relative(words):
     assert nearest_relative(row_of(words), []) is None
+
+
+def test_a_setting_that_trials_have_does_not_hinder_the_search():
+    found = nearest_relative(row_of(["normalizer=log_length", "arch.kv_heads=2"]), [])
+    assert found is not None
+    assert "arch.kv_heads=2" in found
+
+
+def test_an_unknown_choice_is_said_as_elsewhere():
+    with pytest.raises(RequestError, match="'cosin' is not one of the choices for 'model'"):
+        nearest_relative(row_of(["model=cosin"]), [])
+
+
+SCORE = """
+import os, time
+from attnexp.scores.dot import Dot
+
+class Mine(Dot):
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim)
+        {body}
+"""
+
+
+@pytest.mark.parametrize("asked", [with_products, nearest_relative])
+@pytest.mark.parametrize(
+    ("body", "error", "text"),
+    [
+        ("self.nonsense", RequestError, "AttributeError: .*nonsense"),
+        ("os._exit(0)", RunFailedError, "mine .*: its process ended with exit code 0"),
+        ("time.sleep(60)", RunFailedError, r"mine .*: no answer after \d s"),
+    ],
+)
+def test_nothing_is_decided_where_a_score_is_not_built(
+    own_choice, in_process, tmp_path, monkeypatch, asked, body, error, text
+):
+    if "sleep" in body:
+        monkeypatch.setattr(module, "SECONDS", 1.0)
+    option, folder, word = own_choice("model", "mine_near.Mine", SCORE.format(body=body))
+    with pytest.raises(error, match=text):
+        asked(row_of([word]), [option, str(tmp_path / folder)])
+
+
+def test_a_score_knows_whether_it_is_made_of_products():
+    products = {name: with_products(row_of([f"model={name}"]), []) for name in ("dot", "gaussian")}
+    assert [row.of_products for row in products.values()] == [True, False]

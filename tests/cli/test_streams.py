@@ -59,3 +59,12 @@ def test_a_reader_that_has_gone_ends_the_command_without_a_word(shell, words):
     answer = shell(f"{{ sleep 0.3; $A {words}; echo $? >code; }} | true; cat code")
     assert answer.stdout == b"141\n"
     assert answer.stderr == b""
+
+
+def test_a_closed_output_is_closed_to_no_process_that_is_started(shell):
+    child = "import os; [os.fstat(number) for number in range(3)]"
+    ours = (
+        "import subprocess, sys; from attnexp.cli.main import _open_streams; _open_streams(); "
+        f"sys.exit(subprocess.run([sys.executable, '-c', {child!r}]).returncode)"
+    )
+    assert shell(f'{sys.executable} -P -c "{ours}" <&- >&- 2>&-').returncode == 0

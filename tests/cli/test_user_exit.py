@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnexp.core.own_process import in_own_process
+from attnexp.sweeps.own_process import in_own_process
 
 SCORE = """
 import sys

@@ -1,6 +1,12 @@
 """Sentences about choices have whole names, the nearest first, however long the list is."""
 
+import inspect
+import pickle
 import re
+from collections.abc import Collection
+from importlib import import_module
+from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from conftest import choice_names
@@ -82,3 +88,36 @@ def test_whatever_else_is_long_is_cut(text):
     assert len(found) <= LONGEST + 60
     assert " ... " in found or found.startswith("...")
     assert len(shortened_value(text, 60)) <= 60
+
+
+PACKAGE = Path(__file__).resolve().parents[2] / "attnexp"
+ARGUMENTS = {
+    str: "model.k",
+    int: 15,
+    Collection[str]: {"model.j": 1}.keys(),
+    Exception | KeyboardInterrupt | SystemExit: ValueError("why"),
+}
+"""An argument of an error's constructor, by its annotation."""
+
+
+def error_classes():
+    """The exceptions of attnexp: classes whose name or base is one of an exception."""
+    kind = r"\w*(?:Error|Exception|Interrupt|Exit|Ended|Stopped)\b"
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for name in re.findall(rf"^class ((?=\w+\(.*{kind})\w+|{kind})\(", path.read_text(), re.M):
+            module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+            yield getattr(import_module(module), name)
+
+
+def test_each_error_crosses_to_another_process_as_it_is():
+    found = set(error_classes())
+    assert len(found) > 20
+    for kind in found:
+        own = "__init__" in vars(kind)
+        hints = get_type_hints(kind.__init__) if own else {}
+        names = list(inspect.signature(kind).parameters) if own else []
+        error = kind(*(ARGUMENTS[hints[name]] for name in names) if own else ["why"])
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is kind
+        assert str(again) == str(error)
+        assert [*vars(again)] == [*vars(error)]

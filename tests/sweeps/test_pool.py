@@ -56,13 +56,13 @@ def test_a_killed_server_costs_no_job_and_workers_still_end_and_begin(start, hom
 
 
 def test_a_server_that_is_stopped_is_replaced(worker, monkeypatch, capsys):
-    worker._start()
+    worker.start()
     server = worker._server
     os.kill(server, signal.SIGSTOP)
     other = pool.WorkerProcess()
     monkeypatch.setattr(pool, "START", 1.0)
     threading.Timer(1.5, monkeypatch.setattr, [pool, "START", 60.0]).start()
-    other._start()
+    other.start()
     assert other._server != server
     assert "a worker process does not start: its server has died or" in capsys.readouterr().out
     other.close()
@@ -83,12 +83,12 @@ def test_a_worker_that_never_starts_ends_the_sweep_with_a_sentence(
 
     monkeypatch.setattr(pool, "_running_server", refuse)
     with pytest.raises(RunFailedError, match=f"has not started in 3 attempts: .*{cause}"):
-        worker._start()
+        worker.start()
 
 
 def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
     """The next job gets a new process, where it was once said to have died in the old one."""
-    worker._start()
+    worker.start()
     first = worker._process
     first.kill()
     first.join()
@@ -122,7 +122,7 @@ def test_the_server_takes_no_module_from_the_current_directory(worker, tmp_path,
     (tmp_path / "torch.py").write_text("raise SystemExit('this is not torch')")
     monkeypatch.chdir(tmp_path)
     pool._kill_server(pool._running_server())
-    worker._start()
+    worker.start()
     assert "PYTHONSAFEPATH" not in os.environ
 
 
