@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -65,9 +66,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of `CHECKED`, and as slow the cases that `first` leaves out."""
+    cases: Counter[str] = Counter()
     for item in items:
         if folder_of(item.path) in CHECKED:
             item.add_marker("check")
+        if most := item.get_closest_marker("first"):
+            test = item.nodeid.partition("[")[0]
+            cases[test] += 1
+            if cases[test] > most.args[0]:
+                item.add_marker("slow")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

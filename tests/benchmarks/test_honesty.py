@@ -28,6 +28,7 @@ def test_equal_means_of_unlike_distributions_are_not_what_is_tested(name):
     assert honesty.false_verdicts(draw, honesty.by_flips, TRIALS, 2, [10]) > 0.05
 
 
+@pytest.mark.slow
 def test_four_looks_cost_their_level():
     looks = (6, 10, 16)
 
@@ -69,6 +70,7 @@ def test_intervals_over_splits_cover_the_error_on_new_rows():
     assert corrected >= 0.93 - 2.5 * math.sqrt(0.07 * 0.93 / TRIALS)
 
 
+@pytest.mark.slow
 def test_seeds_that_fail_rarely_are_not_covered():
     """What docs/statistics.md warns of: if no seed of ten failed, 26% of all may."""
     (mean,) = honesty.NOT_COVERED.values()

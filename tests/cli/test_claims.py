@@ -300,6 +300,7 @@ NEEDS = f"{OWN}\n    def numbers(self):\n        return ['half@2', 'third@2']\n"
 """A decision of one's own that names the numbers that it needs."""
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("decides", "own", "sentence"),
     [
@@ -397,6 +398,7 @@ def test_runs_of_a_claim_are_probed_and_drawn_and_are_ordinary_runs(
     assert "gaussian_learned" in succeeds("results").stdout
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("error", "code"),
     [

@@ -223,6 +223,7 @@ def page_program(name):
     return re.sub("|".join(sides), lambda found: sides[found[0]], program)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_what_the_page_computes_passes_and_is_said_to_be_students(
     name, in_process, verdict, tmp_path, monkeypatch, capfd
@@ -479,6 +480,7 @@ def test_the_answer_of_a_solution_is_right_for_the_runs_of_its_commands(
     assert code == 0, [check for check in found["checks"] if not check["passed"]]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("name", "stub", "solved"),
     [

@@ -36,6 +36,7 @@ CASES = [
 ]
 
 
+@pytest.mark.first(3)
 @pytest.mark.check
 @pytest.mark.parametrize(("line", "path", "having", "lacking"), CASES, ids=[c[0] for c in CASES])
 def test_the_two_commands_of_the_sentence_run(refused, succeeds, line, path, having, lacking):
@@ -55,6 +56,7 @@ def test_a_folder_of_ones_own_is_in_the_commands(refused, succeeds, own_choice):
     assert "write `attnexp -m --config-dir my_conf model=mine model.width=2` and" in told
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("words", "sentence"),

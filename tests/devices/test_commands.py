@@ -46,6 +46,7 @@ def succeeded(answer):
     return answer.stdout + answer.stderr
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("words", "captured"), ARCHITECTURES.values(), ids=ARCHITECTURES)
 def test_an_architecture_trains_with_its_step_as_a_graph(succeeds, tmp_path, words, captured):
     with devices() as gpu:
@@ -60,6 +61,7 @@ def test_an_architecture_trains_with_its_step_as_a_graph(succeeds, tmp_path, wor
     assert gpu.graphs
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "launcher",
     [*(pytest.param(each, marks=pytest.mark.slow) for each in ("basic", "parallel")), "batched"],
@@ -71,6 +73,7 @@ def test_a_sweep_trains_in_workers(tmp_path, launcher):
     assert [summary.device for summary in summaries] == ["pretended GPU 0"] * 2
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "words", [("model=additive", *CURVE[:2]), (*RNN[:-1],)], ids=["curve", "rnn"]
 )
@@ -99,6 +102,7 @@ VERBS = {
 }
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("words", VERBS.values(), ids=VERBS)
 def test_a_verb_takes_a_run_of_a_gpu(run_on_gpu, succeeds, monkeypatch, words):
     monkeypatch.chdir(run_on_gpu)

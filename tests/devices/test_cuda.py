@@ -73,6 +73,7 @@ def losses(step, data, steps=12):
     return torch.stack(taken).tolist()
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("arch", "precision"),
     [
@@ -96,6 +97,7 @@ def test_captured_steps_train_like_eager_ones(data, arch, precision):
             torch.testing.assert_close(one, other, rtol=1e-2, atol=1e-3)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     "name",
     [
@@ -175,6 +177,7 @@ def test_a_failed_capture_leaves_a_gpu_that_computes(data, capsys):
     assert losses(step, data)[-1] > 0
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_a_gpu_decodes_what_the_cpu_decodes(data, arch):
     model = model_of(data, ARCHITECTURES[arch]).double().eval()

@@ -57,6 +57,7 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("named", OPTIMIZERS)
 def test_a_step_is_the_graph_that_the_table_says(named):
     words, says = OPTIMIZERS[named]
@@ -67,6 +68,7 @@ def test_a_step_is_the_graph_that_the_table_says(named):
         assert not kernel_by_kernel(step)
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("normalizer", choice_names("normalizer"))
 def test_the_normalizers_that_wait_are_those_of_the_table(normalizer):
     (waiting,) = re.findall(r"^\| (`normalizer=.*): their iterations ask", TEXT, re.M)
@@ -107,6 +109,7 @@ class Counted(TorchDispatchMode):
         return function(*arguments, **options or {})
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -45,6 +45,7 @@ def trained(words, device, state=None):
     return [parameter.tolist() for parameter in run.model.parameters()], losses, states
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("words", OPTIMIZERS.values(), ids=OPTIMIZERS)
 def test_every_optimizer_goes_on(words):
     with devices():
@@ -55,6 +56,7 @@ def test_every_optimizer_goes_on(words):
     assert all(loss == loss for loss in losses)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
 def test_dropout_goes_on_with_the_masks_of_its_gpu(device):
     words = (*REVERSE, "arch.dropout=0.3", "arch.attention_dropout=0.1")

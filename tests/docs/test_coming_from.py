@@ -24,12 +24,14 @@ def test_every_command_and_setting_is_looked_at():
     assert len(SETTINGS) >= 12
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_is_one(setting, in_process):
     ahead = "data=reverse arch=transformer " if setting.startswith("arch.") else ""
     compose(f"attnexp {ahead}{setting}", in_process)
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("command", [*COMMANDS, *commands("docs/coming_from.md")])
 def test_a_command_is_one(command, in_process):
     compose(command, in_process)

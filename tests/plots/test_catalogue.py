@@ -76,6 +76,7 @@ def test_runs_are_compared_by_their_folders(regression_run, tmp_path):
 FAR = "its numbers are too large or too far apart to be drawn"
 
 
+@pytest.mark.first(2)
 @pytest.mark.check
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
@@ -109,6 +110,7 @@ def test_numbers_that_no_axis_holds_are_said_in_one_sentence(
         figure_of(comparison, "metric")
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("losses", [(1e300, 1.0), (1.7e308, -1.7e308), (1.7e308, 1.6e308)])

@@ -47,6 +47,7 @@ def test_another_text_is_refused(text):
         look.inches(text)
 
 
+@pytest.mark.first(3)
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("asked", "width", "height"),

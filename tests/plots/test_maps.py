@@ -147,6 +147,7 @@ def test_maps_with_far_smaller_weights_are_seen_apart(largest, kind, rooted):
     assert ("weight, root scale" in labels) == rooted
 
 
+@pytest.mark.first(2)
 @pytest.mark.check
 @pytest.mark.parametrize("count", [6, 20, 40, 64, 120])
 def test_labels_of_many_symbols_are_legible(count):
@@ -270,6 +271,7 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
     assert bar._colorbar.extend == extend  # type: ignore[attr-defined]
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @pytest.mark.parametrize(("rows", "columns", "keys"), [(2, 4, 24), (4, 3, 20), (1, 3, 40)])
 def test_a_grid_of_many_symbols_stays_within_a_page(tmp_path, rows, columns, keys):

@@ -141,6 +141,7 @@ def test_decoding_and_teacher_forcing_see_the_same_weights(run):
         assert (found.decoded[:, 0] == found.outputs[:, 0].argmax(dim=-1)).all()
 
 
+@pytest.mark.first(2)
 @pytest.mark.check
 def test_draws_are_those_of_their_repetition_alone_or_together(run, monkeypatch):
     shuffled = Intervention("", Shuffled(), main_part(run.model), repetitions=5)

@@ -58,6 +58,7 @@ def ground(page):
     return page.execute_script("return getComputedStyle(document.documentElement).backgroundColor")
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("presented", [False, True], ids=["page", "presentation"])
 @pytest.mark.parametrize("style", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 375])
@@ -71,6 +72,7 @@ def test_axe_finds_nothing(opened, width, style, presented):
     assert [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in faults] == []
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("width", [1280, 375])
 def test_labels_break_between_words(opened, width):
     script = """

@@ -22,6 +22,7 @@ def test_each_opens_with_what_it_asks(experiment_name):
     assert "?" in question
 
 
+@pytest.mark.first(3)
 def test_each_can_be_composed_with_its_axes(experiment_name, succeeds):
     answer = succeeds("-m", f"experiment={experiment_name}", "--dry-run")
     (jobs,) = re.findall(r"^to do +(\d+)$", answer.stdout, re.M)

@@ -74,6 +74,7 @@ def plan(composer):
     return make
 
 
+@pytest.mark.first(5)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -133,6 +134,7 @@ def test_a_changed_default_is_another_job(home, fragile):
     assert names[0] != names[1]
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -176,6 +178,7 @@ RANGES = {
 }
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize(("typed", "values"), RANGES.items())
 def test_a_range_has_the_values_that_a_list_would_have(composer, typed, values):
     _, (axis,), *_ = composer(f"+data.extra={typed}")
@@ -185,6 +188,7 @@ def test_a_range_has_the_values_that_a_list_would_have(composer, typed, values):
     assert listed.overrides[:-1] == axis.overrides
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("seed", range(5))
 def test_any_range_has_the_values_of_whole_numbers_over_a_power_of_ten(composer, seed):
     draw = random.Random(seed)

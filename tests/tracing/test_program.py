@@ -207,6 +207,7 @@ def test_shuffled_weights_are_on_other_keys(decoder):
     assert not torch.equal(before, after)
 
 
+@pytest.mark.first(2)
 @needs_node
 @pytest.mark.check
 @pytest.mark.parametrize("normalizer", ["softmax", "sparsemax", "sigmoid", "relu", "sink"])

@@ -38,6 +38,7 @@ def disk(monkeypatch):
     return fill
 
 
+@pytest.mark.first(5)
 @pytest.mark.parametrize("first", range(1, WRITES + 4))
 def test_a_run_on_a_full_disk(in_process, disk, tmp_path, first):
     disk(first)

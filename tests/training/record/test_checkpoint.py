@@ -214,6 +214,7 @@ def stopped_after(updates: int, words: tuple[str, ...], folder: Path, monkeypatc
             executed(words, folder)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("case", "number"),
     [
@@ -262,6 +263,7 @@ def training_with(path: Path, **values: object) -> None:
     change(path, training=state_in(path.parent)["training"] | values)
 
 
+@pytest.mark.first(3)
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("damage", "why"),
@@ -286,6 +288,7 @@ def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, undisturbed, tmp
     assert numbers(tmp_path / "cut") == undisturbed("snapshots, dropout, a target")[0]
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @pytest.mark.parametrize(
     "damage",
