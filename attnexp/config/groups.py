@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.errors import RequestError
+from attnexp.runs.files import UnreadableRunError, read_bytes
 from attnexp.runs.settings import GROUPS
 
 
@@ -84,8 +85,8 @@ def first_line(path: Path) -> str:
     It is empty if there is none, and for a file that cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = read_bytes(path).decode(errors="replace")
+    except (FileNotFoundError, UnreadableRunError):
         return ""
     lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
     comments = (line.lstrip("#").strip() for line in lines)

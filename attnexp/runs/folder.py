@@ -1,5 +1,6 @@
 """A run on disk. Reading it needs NumPy, but neither torch nor the code of the run."""
 
+import io
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -154,8 +155,8 @@ class Run:
 
         if not self.prediction_rows:
             return pd.DataFrame()
-        path = self.folder / files.PREDICTIONS
-        return pd.read_csv(path, keep_default_na=False, encoding="utf-8-sig")
+        content = io.BytesIO(files.read_bytes(self.folder / files.PREDICTIONS))
+        return pd.read_csv(content, keep_default_na=False, encoding="utf-8-sig")
 
     @cached_property
     def interventions(self) -> list[Probed]:
