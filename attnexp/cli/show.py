@@ -1,5 +1,6 @@
 """`attnexp show`: prints the losses and the attention of a run as text."""
 
+import os
 import shlex
 from collections.abc import Sequence
 from functools import partial
@@ -88,7 +89,7 @@ def origin(run: "Run") -> list[str]:
     typed = RunLine.of(summary)
     overrides = shlex.join(name + value for name, value in typed.overrides) if typed else ""
     command = summary.command or ""
-    differing = f", as in {files.DIFF}" if (run.folder / files.DIFF).exists() else ""
+    differing = f", as in {files.DIFF}" if os.path.exists(run.folder / files.DIFF) else ""
     parts = {
         "command": command,
         "this job": overrides if overrides not in command else "",

@@ -31,7 +31,7 @@ def conf_dir() -> Path:
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "conf", package.parent / "conf"):
-        if (folder / "config.yaml").is_file():
+        if os.path.isfile(folder / "config.yaml"):
             return folder
     raise FileNotFoundError(f"attnexp's configuration is neither in {package} nor next to it")
 
@@ -95,7 +95,7 @@ def first_line(path: Path) -> str:
 
 def groups_with(name: str) -> list[str]:
     """Return the groups that have a choice of this name."""
-    return [group for group in GROUPS if (conf_dir() / group / f"{name}.yaml").is_file()]
+    return [group for group in GROUPS if os.path.isfile(conf_dir() / group / f"{name}.yaml")]
 
 
 def top_level() -> dict[str, object]:

@@ -29,6 +29,9 @@ from attnexp.runs.text_files import as_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""The system's errors by which there is no file of a name."""
+
 LARGEST = sys.float_info.max
 
 SUMMARY = "summary.json"
@@ -88,9 +91,9 @@ def read_bytes(path: Path | str) -> bytes:
             return file.readall()
     except MemoryError as error:
         raise UnreadableRunError(f"{path} is larger than the free memory") from error
-    except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(f"{path} is not there") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in ABSENT:
+            raise FileNotFoundError(f"{path} is not there") from None
         reason = error.strerror if isinstance(error, OSError) else error
         raise UnreadableRunError(f"{path} cannot be read: {reason}") from error
 
@@ -340,7 +343,7 @@ def clear(folder: Path, keep: Collection[str] = ()) -> None:
     drawn = filter(_is_drawn, (folder / FIGURES).glob("*"))
     left = (path for path in folder.glob(f".*{ASIDE}") if LEFTOVER.fullmatch(path.name))
     for path in [*drawn, *left]:
-        if not path.is_dir():
+        if not os.path.isdir(path):
             path.unlink()
 
 

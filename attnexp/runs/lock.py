@@ -207,7 +207,7 @@ class _Claim:
         """Return whether the lease alone was removed, at a time at which it had not expired."""
         file = os.fstat(self._file)
         in_time = file.st_ctime - file.st_mtime < EXPIRY / 2
-        return in_time and not file.st_nlink and self._folder.is_dir()
+        return in_time and not file.st_nlink and os.path.isdir(self._folder)
 
     def _break_expired(self) -> None:
         """Remove a lease that has expired and that filelock has not taken over.

@@ -1,6 +1,7 @@
 """The files of a run that is training: its rows, checkpoints, attention and end."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -241,7 +242,7 @@ class Recording:
             return
         except OSError as lost:
             console.warn(f"the record of the run is incomplete: {error_text(lost)}")
-        if isinstance(error, KeyboardInterrupt) and (self.folder / files.CHECKPOINT).exists():
+        if isinstance(error, KeyboardInterrupt) and os.path.exists(self.folder / files.CHECKPOINT):
             console.say("A checkpoint is kept: the same command continues from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
         self.run.tracker.end(self.folder, ending)
