@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.errors import RequestError
-from attnexp.runs.files import UnreadableRunError, read_bytes
+from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
 from attnexp.runs.settings import GROUPS
 
 
@@ -50,6 +50,28 @@ def check_own(folder: Path) -> None:
             if os.path.isfile(own) and not own.samefile(path):
                 named = own.parent if own.name == "claim.yaml" else own
                 raise RequestError(f"{named} has the name of one of {owner}'s own: rename it")
+
+
+def unread(folder: Path) -> list[str]:
+    """Return the files in a configuration folder of the user's own that look read and are not.
+
+    They have another ending than `.yaml`, or lie in a folder with the name of a group in other
+    letters. None if the folder cannot be opened.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            inside = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return []
+    kinds = {entry.name for entry in os.scandir(conf_dir()) if entry.is_dir()}
+    return [
+        str(path.relative_to(folder))
+        for name in inside
+        if name.lower() in kinds
+        for path in sorted((folder / name).rglob("*"))
+        if path.suffix.lower() in (".yaml", ".yml")
+        if path.suffix != ".yaml" or stamp(folder / name) != stamp(folder / name.lower())
+    ]
 
 
 def _hydra_dir() -> Path:

@@ -149,6 +149,17 @@ def test_architecture_without_a_normalizer_has_the_softmax_or_is_refused(
     ) in refused(*mine, "normalizer=sparsemax")
 
 
+def test_a_yaml_of_ones_own_that_is_not_read_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_conf" / "Model").mkdir(parents=True)
+    (tmp_path / "my_conf" / "Model" / "mine.yaml").write_text("# Mine.\n")
+    outcome = run_here(["--config-dir=my_conf", "--cfg", "job", "--package", "seed"], 30)
+    assert (outcome.code, outcome.out, outcome.faults()) == (0, "0\n", [])
+    (note,) = outcome.err.splitlines()
+    assert "Model/mine.yaml" in note
+    assert "model/mine.yaml" in note
+
+
 LONG = "x" * 300
 """A name that no file can have."""
 
