@@ -16,7 +16,7 @@ import secrets
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
@@ -62,6 +62,10 @@ WRITTEN = (
 )
 """The files that a run and its probe write into its folder, pictures and the log left out."""
 
+OF_RESULTS = (METRICS, PREDICTIONS, RESPONSE, MODEL, ATTENTION, SNAPSHOTS)
+"""The files that hold what a run has found, and that nothing changes after its end."""
+
+
 LEFTOVER = re.compile(rf"\.({'|'.join(map(re.escape, WRITTEN))})\.[0-9a-f]{{8}}{re.escape(ASIDE)}")
 """The names under which `write_bytes` leaves such a file if its process is killed."""
 
@@ -79,16 +83,13 @@ def is_special(path: Path | str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def read_bytes(path: Path | str) -> bytes:
-    """Return the content of a file.
-
-    Raises FileNotFoundError if there is none, and UnreadableRunError if it cannot be read.
-    """
+@contextmanager
+def _opened(path: Path | str) -> Iterator[FileIO]:
     if is_special(path):
         raise UnreadableRunError(f"{path} is not a file")
     try:
         with FileIO(path) as file:
-            return file.readall()
+            yield file
     except MemoryError as error:
         raise UnreadableRunError(f"{path} is larger than the free memory") from error
     except (OSError, ValueError) as error:
@@ -96,6 +97,21 @@ def read_bytes(path: Path | str) -> bytes:
             raise FileNotFoundError(f"{path} is not there") from None
         reason = error.strerror if isinstance(error, OSError) else error
         raise UnreadableRunError(f"{path} cannot be read: {reason}") from error
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """Return the content of a file.
+
+    Raises FileNotFoundError if there is none, and UnreadableRunError if it cannot be read.
+    """
+    with _opened(path) as file:
+        return file.readall()
+
+
+def digest(path: Path | str) -> str:
+    """Return the SHA-256 of a file, which is read piece by piece. Raises as `read_bytes`."""
+    with _opened(path) as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def stamp(path: Path | str) -> tuple[int, ...]:

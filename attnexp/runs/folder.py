@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -204,6 +204,16 @@ class Run:
         except Exception as error:  # the file may hold any arrays
             raise RequestError(f"{path}: {error_text(error)}") from error
 
+    @property
+    def changed_files(self) -> list[str]:
+        """The files of results that are not as the run wrote them, as far as that was recorded."""
+        written = self.summary.files
+        return [
+            name
+            for name in files.OF_RESULTS
+            if name in written and written[name].is_changed(self.folder / name)
+        ]
+
     def check_files(self) -> None:
         """Read the files that pictures are drawn from. Raises RequestError for damaged files."""
         _ = self.epochs, self.prediction_rows, self.response_rows, self.snapshots
@@ -225,3 +235,9 @@ def _cleaned(choices: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 def load_run(folder: Path | str) -> Run:
     """Return the run in a folder. Raises RequestError if there is none."""
     return Run(os.fspath(folder), read_summary(folder))
+
+
+def not_as_written(names: Sequence[str]) -> str:
+    """Return that files have other content than their run wrote."""
+    are = "are not as the run wrote them" if len(names) > 1 else "is not as the run wrote it"
+    return f"{' and '.join(names)} {are}, by the SHA-256 in {files.SUMMARY}"

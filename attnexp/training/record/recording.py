@@ -19,7 +19,7 @@ from attnexp.runs import files, lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now
 from attnexp.runs.run_status import Status
-from attnexp.runs.summary import NATIVE, Attempt, Summary, error_text
+from attnexp.runs.summary import NATIVE, Attempt, Summary, error_text, written_files
 from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
@@ -215,6 +215,7 @@ class Recording:
             notes=[*self.notes, *evaluation.notes],
             seconds=time.perf_counter() - self._start,
             peak_memory_mb=peak_memory_mb(run.device),
+            files=written_files(self.folder),
             ended=now(),
         )
         finished.write(self.folder)
