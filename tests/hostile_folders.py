@@ -26,6 +26,12 @@ NAMES: tuple[bytes, ...] = (
     *(b"-x", b" ", "é\u202e".encode(), b"[bold]", b"{0}", b"%s", b"a b", b"'\"", b"\xc2\x9b31m"),
 )
 
+LEASES = (
+    *("", "filelock/2\n", "x" * 3000),
+    f"filelock/2\npid=1\nhost={STEERING}\nmode=lease\ntoken=ab\nduration=9e99\n",
+)
+"""Contents of the file that says who holds a folder."""
+
 
 def draw_damage(seed: int) -> tuple[random.Random, bytes]:
     """The generator of a seed, and the name of the damaged folder."""
@@ -36,15 +42,26 @@ def draw_damage(seed: int) -> tuple[random.Random, bytes]:
 def damage(draw: random.Random, folder: Path, plan: Path) -> list[str]:
     """Damage a run folder in one to three places, and return what was done.
 
-    In one of three cases the plan of a sweep is damaged, too.
+    In one of three cases the plan of a sweep is damaged, too, and in one of five the run has not
+    ended, so that readers look who holds its folder.
     """
     names = (SUMMARY, SUMMARY, METRICS, PREDICTIONS, *TENSORS[:2], *FILES)
     paths = [folder / draw.choice(names) for _ in range(draw.choice((1, 1, 1, 2, 3)))]
+    if draw.random() < 0.2:
+        leave_running(folder, draw.choice(LEASES))
+        paths.append(folder / draw.choice((".lock", ".lock", ".lease")))
     if draw.random() < 0.35:
         plan.parent.mkdir()
         plan.write_text('{"jobs": ["run", "other"]}')
         paths.append(plan)
     return [f"{_damaged(draw, path)} {path.name}" for path in paths]
+
+
+def leave_running(folder: Path, lease: str = "") -> None:
+    """Make a run one that has not ended, with a lease."""
+    summary = json.loads((folder / SUMMARY).read_text())
+    (folder / SUMMARY).write_text(json.dumps({**summary, "status": "running"}))
+    (folder / ".lease").write_text(lease)
 
 
 def _damaged(draw: random.Random, path: Path) -> str:
@@ -79,6 +96,8 @@ PLACES: dict[str, Callable[[Path], object]] = {
     "pipe": os.mkfifo,
     "dangling": lambda path: path.symlink_to("nowhere"),
     "loop": lambda path: path.symlink_to(path.name),
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "sparse": lambda path: (path.touch(), os.truncate(path, 2**42)),
     "deeper": lambda path: path.write_bytes(b'{"config":' * 100_000),
     "latin": lambda path: path.write_bytes("épöch,löss\n1,2\n".encode("latin-1")),
     "utf-16": lambda path: path.write_bytes("epoch,loss\n1,2\n".encode("utf-16")),

@@ -103,6 +103,27 @@ def test_shapes_are_checked_wherever_they_are_annotated(pytestconfig):
             assert any(f"{module}.".startswith(f"{each}.") for each in checked), module
 
 
+LOOK = re.compile(r"\.(exists|is_file|is_dir)\b")
+
+OWN_NAMES = {"marker.exists()", "architectures/recurrence/native/library.py: path.exists()"}
+"""Looks for files that attnexp itself has named."""
+
+
+def test_paths_are_looked_up_by_os_path():
+    """Those of pathlib raise OSError for a name of 300 letters, which is a name of no file."""
+    found = {
+        f"{path.relative_to(PACKAGE)}: {ast.unparse(node)}"
+        for path in FILES
+        if LOOK.search(text := path.read_text())
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and LOOK.fullmatch(f".{node.func.attr}")
+        and not ast.unparse(node.func).startswith(("os.path.", "entry."))
+    }
+    assert {x for x in found if not {x, x.partition(": ")[2]} & OWN_NAMES} == set()
+
+
 LINES = r"(collections\.abc\.)?Callable\[(\.\.\.|\[[\w.]+\[str(, \.\.\.)?\]\]), (None|int)\]"
 """The type of a function that runs a command line: of words, with an exit code or nothing."""
 

@@ -1,5 +1,6 @@
 """Runs the missing parts of a claim or lists them, and draws it."""
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
     """
     console.say(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     folder = FOLDER / name
-    has_results = (folder / COMPUTED).exists() or bool(finished_runs(folder))
+    has_results = os.path.exists(folder / COMPUTED) or bool(finished_runs(folder))
     with writable("outputs", folder):
         record_prediction(folder, claim.prediction.date, claim.prediction.says, has_results)
     if claim.computes:

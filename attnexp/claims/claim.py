@@ -1,6 +1,7 @@
 """A published claim: the fields of its file, its Python in own.py, and how its runs decide."""
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +80,7 @@ class Own:
 
         No code is run. A claim without an own.py has none.
         """
-        return file_code(self.path, OWN) if self.path.is_file() else {}
+        return file_code(self.path, OWN) if os.path.isfile(self.path) else {}
 
     def module(self, path: str) -> ModuleType:
         """Return own.py as a module. It is run again only if it was edited.
@@ -87,7 +88,7 @@ class Own:
         `path` is that of the settings that need it, such as `computes`. Raises RequestError if it
         is not there or ends in an error.
         """
-        if not self.path.is_file():
+        if not os.path.isfile(self.path):
             raise RequestError(f"{path}: there is no file {self.path}")
         try:
             return _loaded(f"attnexp_claim_{self.folder.name}", self.path, stamp(self.path))

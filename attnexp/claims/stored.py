@@ -1,6 +1,7 @@
 """The stored evidence for a claim: runs of its sweeps, computed points; and the prediction."""
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -145,7 +146,7 @@ def first_words(
 
 def finished_runs(folder: Path) -> list[Run]:
     """Return the finished runs below a folder, none if it is not there."""
-    return [run for run in collect([folder]).runs if run.finished] if folder.is_dir() else []
+    return [run for run in collect([folder]).runs if run.finished] if os.path.isdir(folder) else []
 
 
 def evidence_of(

@@ -134,7 +134,11 @@ def one_run(word: str) -> Path:
     from attnexp.select.reference import LAST, numbered
 
     path = run_path(word)
-    if path.is_dir() and not (path / SUMMARY).exists() and (runs := collect([path]).runs):
+    if (
+        os.path.isdir(path)
+        and not os.path.exists(path / SUMMARY)
+        and (runs := collect([path]).runs)
+    ):
         newest = numbered(runs)[-1].path
         name = LAST if os.path.normpath(path) == OUTPUTS else newest
         count = "one run" if len(runs) == 1 else f"{len(runs)} runs"

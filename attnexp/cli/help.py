@@ -38,7 +38,7 @@ def show_help(argv: Sequence[str]) -> None:
     A --config-dir adds its choices. Raises RequestError for a word that names no page, and as
     `check_own` for the folder.
     """
-    extra = _config_dir(argv)
+    extra = config_dir(argv)
     if extra is not None:
         check_own(extra)
     words = [word for word in argv if not word.startswith("-") and word != "help"]
@@ -108,7 +108,8 @@ def _names(group: str, extra: Path | None, default: str | None) -> str:
     return f"{len(names)} choices"
 
 
-def _config_dir(argv: Sequence[str]) -> Path | None:
+def config_dir(argv: Sequence[str]) -> Path | None:
+    """Return the configuration folder of the user's own that a command line names."""
     for flag, value in zip(argv, [*argv[1:], ""], strict=True):
         if flag in ("--config-dir", "-cd"):
             return Path(value)

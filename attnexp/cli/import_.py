@@ -1,6 +1,7 @@
 """`attnexp import`: writes the runs of other tools as run folders."""
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
@@ -45,7 +46,7 @@ def main(argv: Sequence[str]) -> None:
         dict(arguments.better),
         arguments.name_as,
     )
-    if not path.exists():
+    if not os.path.exists(path):
         raise RequestError(f"{path} is not there")
     with console.status(f"reading {path.name}"):
         runs, notes = import_module(SOURCES[tool][0]).read(path, request)

@@ -62,6 +62,8 @@ def run(argv: Sequence[str]) -> int:
     try:
         _check_text(argv)
         _check_directory()
+        if any("config-dir" in word or word == "-cd" for word in argv):
+            _name_unread(argv)
         _command(argv)(argv)
     except CommandEnded:
         raise
@@ -191,6 +193,21 @@ def _check_text(argv: Sequence[str]) -> None:
                 f"{word!r} is not text in the encoding {sys.getfilesystemencoding()}: set LC_ALL "
                 "to a locale with UTF-8, such as C.UTF-8"
             )
+
+
+def _name_unread(argv: Sequence[str]) -> None:
+    """Name the files in a configuration folder of the user's own that look read and are not."""
+    from attnexp.cli.help import config_dir
+    from attnexp.config.groups import unread
+    from attnexp.core.console import warn_aside
+
+    folder = config_dir(argv)
+    if folder is not None and (files := unread(folder)):
+        more = f" and {len(files) - 3} more" if len(files) > 3 else ""
+        group, _, name = files[0].partition(os.sep)
+        right = f"{group.lower()}/{os.path.splitext(name)[0]}.yaml"
+        named = ", ".join(files[:3]) + more
+        warn_aside(f"--config-dir: not read: {named}: choices are files such as {right}")
 
 
 def _check_directory() -> None:

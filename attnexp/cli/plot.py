@@ -81,7 +81,9 @@ def main(argv: Sequence[str]) -> None:
 def nothing_to_draw(runs: "Sequence[Run]") -> str:
     """Return that there is nothing to draw of runs, and the files that none of them holds."""
     drawn_from = (files.ATTENTION, files.PREDICTIONS, files.METRICS)
-    lacking = [name for name in drawn_from if not any((run.folder / name).exists() for run in runs)]
+    lacking = [
+        name for name in drawn_from if not any(os.path.exists(run.folder / name) for run in runs)
+    ]
     who = f"{runs[0].folder} holds" if len(runs) == 1 else f"the {len(runs)} runs hold"
     why = f": {who} no {choices_text(lacking)}" if lacking else f" of what {who}"
     return f"there is nothing to draw{why}"

@@ -1,5 +1,6 @@
 """`attnexp probe`: replaces the attention weights of trained runs, and measures the effects."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,7 +63,7 @@ def main(argv: Sequence[str]) -> None:
     paths = [word for word in arguments.names if not is_intervention(word, laws)]
     folders = [Path(path) if nearest_text(path, forms(laws)) else run_path(path) for path in paths]
     for path, folder in zip(paths, folders, strict=True):
-        if not folder.exists():
+        if not os.path.exists(folder):
             choices = none_of(path, forms(laws))
             raise RequestError(f"{path} is neither a run nor an intervention: {choices}")
     from attnexp.runs.folder import load_run

@@ -1,5 +1,6 @@
 """`attnexp show`: prints the losses and the attention of a run as text."""
 
+import os
 import shlex
 from collections.abc import Sequence
 from functools import partial
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from attnexp.cli.arguments import Arguments, add_run, add_view, place
 from attnexp.core import console
+from attnexp.core.errors import RunFailedError
 from attnexp.runs import files
 from attnexp.runs.settings import clean
 
@@ -27,13 +29,14 @@ EPILOG = """examples:
 def main(argv: Sequence[str]) -> None:
     """Show the run that the arguments name.
 
-    Raises RequestError for arguments that make no sense and a run that is not there.
+    Raises RequestError for arguments that make no sense and a run that is not there, and
+    RunFailedError, at the end, if a file is not as the run wrote it.
     """
     arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.plots.lines import asked_columns, widths_of, words
     from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_line
     from attnexp.runs.attention import View
-    from attnexp.runs.folder import load_run
+    from attnexp.runs.folder import load_run, not_as_written
 
     run = load_run(arguments.run)
     terminal = Terminal.of(console.out)
@@ -59,6 +62,8 @@ def main(argv: Sequence[str]) -> None:
     if run.has_attention or view != View():
         for text in draw_attention(run.attention, view, terminal):
             say(text)
+    if changed := run.changed_files:
+        raise RunFailedError(f"{run.folder}: {not_as_written(changed)}")
 
 
 def make_parser() -> Arguments:
@@ -88,7 +93,7 @@ def origin(run: "Run") -> list[str]:
     typed = RunLine.of(summary)
     overrides = shlex.join(name + value for name, value in typed.overrides) if typed else ""
     command = summary.command or ""
-    differing = f", as in {files.DIFF}" if (run.folder / files.DIFF).exists() else ""
+    differing = f", as in {files.DIFF}" if os.path.exists(run.folder / files.DIFF) else ""
     parts = {
         "command": command,
         "this job": overrides if overrides not in command else "",

@@ -139,7 +139,8 @@ def _repeated(
                 raise RunFailedError(shortened(error_text(error), 160)) from error
             if any(note.startswith(BY_CLOCK) for note in summary.notes):
                 raise RunFailedError("it takes longer than the rest of --seconds")
-            return compare(run, load_run(folder), tolerance)
+            repetition = compare(run, load_run(folder), tolerance)
+            return repetition.of_changed(run.changed_files)
 
 
 def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "PreparedRun":

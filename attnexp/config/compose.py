@@ -5,6 +5,7 @@ we want to explain. So this module drives Hydra itself. Hydra raises its own err
 mistakes, and Python's for the rest: here all of them become `ConfigCompositionException`.
 """
 
+import errno
 import pickle
 import re
 import shlex
@@ -21,7 +22,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
-from hydra.plugins.config_source import ConfigResult
+from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, RunMode
@@ -337,6 +338,16 @@ class Repository(ConfigRepository):
     """
 
     _parsed: ClassVar[dict[tuple[str, Path, str], tuple[tuple[int, ...], bytes]]] = {}
+
+    def _find_object_source(
+        self, config_path: str, object_type: ObjectType | None
+    ) -> ConfigSource | None:
+        try:
+            return super()._find_object_source(config_path, object_type)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:  # so there is none
+                return None
+            raise
 
     def load_config(self, config_path: str) -> ConfigResult | None:
         source = self._find_object_source(config_path, ObjectType.CONFIG)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.errors import RequestError
+from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
 from attnexp.runs.settings import GROUPS
 
 
@@ -30,7 +31,7 @@ def conf_dir() -> Path:
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "conf", package.parent / "conf"):
-        if (folder / "config.yaml").is_file():
+        if os.path.isfile(folder / "config.yaml"):
             return folder
     raise FileNotFoundError(f"attnexp's configuration is neither in {package} nor next to it")
 
@@ -49,6 +50,28 @@ def check_own(folder: Path) -> None:
             if os.path.isfile(own) and not own.samefile(path):
                 named = own.parent if own.name == "claim.yaml" else own
                 raise RequestError(f"{named} has the name of one of {owner}'s own: rename it")
+
+
+def unread(folder: Path) -> list[str]:
+    """Return the files in a configuration folder of the user's own that look read and are not.
+
+    They have another ending than `.yaml`, or lie in a folder with the name of a group in other
+    letters. None if the folder cannot be opened.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            inside = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return []
+    kinds = {entry.name for entry in os.scandir(conf_dir()) if entry.is_dir()}
+    return [
+        str(path.relative_to(folder))
+        for name in inside
+        if name.lower() in kinds
+        for path in sorted((folder / name).rglob("*"))
+        if path.suffix.lower() in (".yaml", ".yml")
+        if path.suffix != ".yaml" or stamp(folder / name) != stamp(folder / name.lower())
+    ]
 
 
 def _hydra_dir() -> Path:
@@ -84,8 +107,8 @@ def first_line(path: Path) -> str:
     It is empty if there is none, and for a file that cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = read_bytes(path).decode(errors="replace")
+    except (FileNotFoundError, UnreadableRunError):
         return ""
     lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
     comments = (line.lstrip("#").strip() for line in lines)
@@ -94,7 +117,7 @@ def first_line(path: Path) -> str:
 
 def groups_with(name: str) -> list[str]:
     """Return the groups that have a choice of this name."""
-    return [group for group in GROUPS if (conf_dir() / group / f"{name}.yaml").is_file()]
+    return [group for group in GROUPS if os.path.isfile(conf_dir() / group / f"{name}.yaml")]
 
 
 def top_level() -> dict[str, object]:

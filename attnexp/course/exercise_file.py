@@ -136,7 +136,7 @@ def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:
 
     Raises RequestError for a folder that holds no exercise, and for files that cannot be read.
     """
-    if not (folder / DESCRIPTION).is_file():
+    if not os.path.isfile(folder / DESCRIPTION):
         raise RequestError(
             f"{folder} holds no {DESCRIPTION}: `attnexp exercise start NAME` makes a folder that "
             "does"
@@ -172,7 +172,7 @@ def folders_of(name: str) -> list[Path]:
 def state(name: str) -> str:
     """Return `done`, `begun` or nothing, by the folders in which an exercise was begun here."""
     folders = folders_of(name)
-    if any((folder / PASSED).is_file() for folder in folders):
+    if any(os.path.isfile(folder / PASSED) for folder in folders):
         return "done"
     return "begun" if folders else ""
 
@@ -200,7 +200,7 @@ def start(name: str, folder: Path | None) -> Path:
     folder that exists, and for one that cannot be written.
     """
     source = FOLDER / name if name in names() else Path(name)
-    if not (source / DESCRIPTION).is_file():
+    if not os.path.isfile(source / DESCRIPTION):
         raise RequestError(f"exercise {none_of(name, names())}")
     folder = folder or Path(source.resolve().name)
     if os.path.lexists(folder):

@@ -14,7 +14,7 @@ def available_memory() -> float:
     On Linux this is free memory and the part of caches that can be freed; on macOS, which has no
     such count, all memory; infinity on a system with neither count.
     """
-    if MEMINFO.exists():
+    if os.path.exists(MEMINFO):
         kilobytes = re.search(r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(), re.MULTILINE)
         if kilobytes:
             return 1024 * int(kilobytes[1])

@@ -40,7 +40,7 @@ def read(path: Path, request: ImportRequest) -> tuple[list[OutsideRun], list[str
 
     Raises RequestError for files that are damaged, or are none of MLflow.
     """
-    runs, parents = _of_folder(path) if path.is_dir() else _of_database(path)
+    runs, parents = _of_folder(path) if os.path.isdir(path) else _of_database(path)
     containing = {parents[run.identity] for run in runs if run.identity in parents}
     left = [run for run in runs if run.identity in containing]
     found, notes = outside_runs(run for run in runs if run.identity not in containing)
@@ -98,7 +98,7 @@ def _stored(folder: Path, root: Path) -> Tracked | None:
         return None
     number = meta.get("status")
     status = dict(enumerate(STATUSES, 1)).get(number if isinstance(number, int) else 0, "")
-    experiment = _meta(folder.parent).get("name") if (folder.parent / META).exists() else None
+    experiment = _meta(folder.parent).get("name") if os.path.exists(folder.parent / META) else None
     run = _run(folder.name, meta.get("run_name"), experiment, status, meta, root)
     run.config = {name: value_of(text) for name, text in _texts(folder / "params")}
     points = []

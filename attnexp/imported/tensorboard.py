@@ -103,7 +103,7 @@ def read(path: Path, request: ImportRequest) -> tuple[list[OutsideRun], list[str
 
     Raises RequestError for files that are damaged.
     """
-    if path.is_file():
+    if os.path.isfile(path):
         found = {path: _events([path])}
     else:
         below = ((Path(folder), names) for folder, _, names in os.walk(path))

@@ -7,6 +7,7 @@ wandb_internal.proto: history = 2, summary = 3, config = 5, run = 17 and exit = 
 """
 
 import json
+import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ def read(path: Path, request: ImportRequest) -> tuple[list[OutsideRun], list[str
 
     Raises RequestError for files that are damaged.
     """
-    files = sorted(path.rglob("*.wandb")) if path.is_dir() else [path]
+    files = sorted(path.rglob("*.wandb")) if os.path.isdir(path) else [path]
     runs: dict[str, Tracked] = {}
     for file in files:
         if not file.is_symlink():

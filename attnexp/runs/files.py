@@ -16,7 +16,7 @@ import secrets
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +28,9 @@ from attnexp.runs.text_files import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""The system's errors by which there is no file of a name."""
 
 LARGEST = sys.float_info.max
 
@@ -59,6 +62,10 @@ WRITTEN = (
 )
 """The files that a run and its probe write into its folder, pictures and the log left out."""
 
+OF_RESULTS = (METRICS, PREDICTIONS, RESPONSE, MODEL, ATTENTION, SNAPSHOTS)
+"""The files that hold what a run has found, and that nothing changes after its end."""
+
+
 LEFTOVER = re.compile(rf"\.({'|'.join(map(re.escape, WRITTEN))})\.[0-9a-f]{{8}}{re.escape(ASIDE)}")
 """The names under which `write_bytes` leaves such a file if its process is killed."""
 
@@ -76,23 +83,35 @@ def is_special(path: Path | str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
+@contextmanager
+def _opened(path: Path | str) -> Iterator[FileIO]:
+    if is_special(path):
+        raise UnreadableRunError(f"{path} is not a file")
+    try:
+        with FileIO(path) as file:
+            yield file
+    except MemoryError as error:
+        raise UnreadableRunError(f"{path} is larger than the free memory") from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in ABSENT:
+            raise FileNotFoundError(f"{path} is not there") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UnreadableRunError(f"{path} cannot be read: {reason}") from error
+
+
 def read_bytes(path: Path | str) -> bytes:
     """Return the content of a file.
 
     Raises FileNotFoundError if there is none, and UnreadableRunError if it cannot be read.
     """
-    if is_special(path):
-        raise UnreadableRunError(f"{path} is not a file")
-    try:
-        with FileIO(path) as file:
-            return file.readall()
-    except MemoryError as error:
-        raise UnreadableRunError(f"{path} is larger than the free memory") from error
-    except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(f"{path} is not there") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UnreadableRunError(f"{path} cannot be read: {reason}") from error
+    with _opened(path) as file:
+        return file.readall()
+
+
+def digest(path: Path | str) -> str:
+    """Return the SHA-256 of a file, which is read piece by piece. Raises as `read_bytes`."""
+    with _opened(path) as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def stamp(path: Path | str) -> tuple[int, ...]:
@@ -340,7 +359,7 @@ def clear(folder: Path, keep: Collection[str] = ()) -> None:
     drawn = filter(_is_drawn, (folder / FIGURES).glob("*"))
     left = (path for path in folder.glob(f".*{ASIDE}") if LEFTOVER.fullmatch(path.name))
     for path in [*drawn, *left]:
-        if not path.is_dir():
+        if not os.path.isdir(path):
             path.unlink()
 
 

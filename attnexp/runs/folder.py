@@ -1,7 +1,8 @@
 """A run on disk. Reading it needs NumPy, but neither torch nor the code of the run."""
 
+import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -154,8 +155,8 @@ class Run:
 
         if not self.prediction_rows:
             return pd.DataFrame()
-        path = self.folder / files.PREDICTIONS
-        return pd.read_csv(path, keep_default_na=False, encoding="utf-8-sig")
+        content = io.BytesIO(files.read_bytes(self.folder / files.PREDICTIONS))
+        return pd.read_csv(content, keep_default_na=False, encoding="utf-8-sig")
 
     @cached_property
     def interventions(self) -> list[Probed]:
@@ -203,6 +204,16 @@ class Run:
         except Exception as error:  # the file may hold any arrays
             raise RequestError(f"{path}: {error_text(error)}") from error
 
+    @property
+    def changed_files(self) -> list[str]:
+        """The files of results that are not as the run wrote them, as far as that was recorded."""
+        written = self.summary.files
+        return [
+            name
+            for name in files.OF_RESULTS
+            if name in written and written[name].is_changed(self.folder / name)
+        ]
+
     def check_files(self) -> None:
         """Read the files that pictures are drawn from. Raises RequestError for damaged files."""
         _ = self.epochs, self.prediction_rows, self.response_rows, self.snapshots
@@ -224,3 +235,9 @@ def _cleaned(choices: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 def load_run(folder: Path | str) -> Run:
     """Return the run in a folder. Raises RequestError if there is none."""
     return Run(os.fspath(folder), read_summary(folder))
+
+
+def not_as_written(names: Sequence[str]) -> str:
+    """Return that files have other content than their run wrote."""
+    are = "are not as the run wrote them" if len(names) > 1 else "is not as the run wrote it"
+    return f"{' and '.join(names)} {are}, by the SHA-256 in {files.SUMMARY}"

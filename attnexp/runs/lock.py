@@ -29,7 +29,7 @@ from threading import get_ident
 from uuid import getnode
 
 from attnexp.core.errors import RunFailedError
-from attnexp.runs.files import UnreadableRunError, read_bytes, require_own, stamp
+from attnexp.runs.files import UnreadableRunError, is_special, read_bytes, require_own, stamp
 
 LOCK, LEASE = ".lock", ".lease"
 
@@ -161,8 +161,9 @@ class _Claim:
         from filelock import LeaseSettingsMismatch, Timeout
 
         time.sleep(after)
-        with suppress(OSError):  # busy, or a file system without locks
-            self._lock.acquire(blocking=False)
+        if not is_special(self._folder / LOCK):
+            with suppress(OSError):  # busy, or a file system without locks
+                self._lock.acquire(blocking=False)
         try:
             if self._lock.is_locked and self._holder_has_died():
                 self._lease.force_break()
@@ -206,7 +207,7 @@ class _Claim:
         """Return whether the lease alone was removed, at a time at which it had not expired."""
         file = os.fstat(self._file)
         in_time = file.st_ctime - file.st_mtime < EXPIRY / 2
-        return in_time and not file.st_nlink and self._folder.is_dir()
+        return in_time and not file.st_nlink and os.path.isdir(self._folder)
 
     def _break_expired(self) -> None:
         """Remove a lease that has expired and that filelock has not taken over.
@@ -229,11 +230,13 @@ class _Claim:
     def _holder_has_died(self) -> bool:
         """Return whether the lease is of the process that held the lock before on this machine."""
         owner = self._lease.owner
-        try:
-            last = (self._folder / LOCK).read_bytes()
-        except OSError:
+        if owner is None:
             return False
-        return owner is not None and last == f"{boot()} {owner.token}".encode()
+        last, path = f"{boot()} {owner.token}".encode(), self._folder / LOCK
+        try:
+            return path.stat().st_size == len(last) and read_bytes(path) == last
+        except (OSError, UnreadableRunError):
+            return False
 
 
 _HELD: dict[Path, _Claim] = {}

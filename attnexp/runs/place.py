@@ -69,7 +69,7 @@ class Place:
         folder = self.folder
         named_by_key = self.key in folder.name
         if not stamp(folder):
-            if not named_by_key:
+            if not named_by_key and os.path.isdir(folder):
                 _require_free(folder)
             return Found()
         try:

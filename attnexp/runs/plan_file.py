@@ -42,7 +42,7 @@ class StoredPlan:
 
     def write(self) -> None:
         """Write the plan, unless it is there. Raises OSError if it cannot be written."""
-        if not self.path.exists():
+        if not os.path.exists(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(self.path, msgspec.json.encode(_Content(list(self.jobs))))
 

@@ -7,6 +7,7 @@ standard library, and says which field does not fit.
 
 import codecs
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -18,7 +19,15 @@ import msgspec
 from attnexp.core.errors import FULL, RequestError, refusal
 from attnexp.core.secrets import redacted
 from attnexp.runs import lock
-from attnexp.runs.files import SUMMARY, UnreadableRunError, finite, read_bytes, write_bytes
+from attnexp.runs.files import (
+    OF_RESULTS,
+    SUMMARY,
+    UnreadableRunError,
+    digest,
+    finite,
+    read_bytes,
+    write_bytes,
+)
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.provenance import GitState, host, now, processor, system, versions
 from attnexp.runs.origin.provenance import code as code_state
@@ -96,6 +105,25 @@ class Attempt(msgspec.Struct, frozen=True):
         )
 
 
+class WrittenFile(msgspec.Struct, frozen=True):
+    """The size of a file in bytes, and the SHA-256 of its content."""
+
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> "WrittenFile":
+        """Return those of a file. Raises OSError if there is none."""
+        return cls(path.stat().st_size, digest(path))
+
+    def is_changed(self, path: Path) -> bool:
+        """Return whether a file has other content than it had. One that is gone has none."""
+        try:
+            return path.stat().st_size != self.size or digest(path) != self.sha256
+        except (OSError, UnreadableRunError):
+            return os.path.lexists(path)
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
@@ -113,6 +141,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     - `tuning` says how settings of the run were chosen, None if no sweep has tuned them.
     - `attempts` are the earlier attempts at the run, each of which continued the last.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
+    - `files` holds the size and the SHA-256 of each file of results, as the run wrote it.
     - `code` holds a digest of each module of the user's own that the run needed, by its name.
     - `command` is the command line as it was typed, for a job of a sweep that of the sweep;
       `overrides` are the overrides of the run itself, `config_dir` is the folder of --config-dir.
@@ -149,6 +178,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     peak_memory_mb: float | None = None
     device: str | None = None
     versions: dict[str, str] = {}
+    files: dict[str, WrittenFile] = {}
     git: GitState | None = None
     source: GitState | None = None
     code: dict[str, str] = {}
@@ -236,6 +266,12 @@ def first_summary(
         started=now(),
         **fields,
     )
+
+
+def written_files(folder: Path) -> dict[str, WrittenFile]:
+    """Return the size and the digest of each file of results that a run has written."""
+    paths = {name: folder / name for name in OF_RESULTS}
+    return {name: WrittenFile.of(path) for name, path in paths.items() if os.path.isfile(path)}
 
 
 def require_computed(summary: Summary, folder: Path) -> None:

@@ -135,7 +135,7 @@ def _read(path: Path, module: str, _stamp: tuple[int, ...]) -> _Module:
 
     A file that is not Python source counts with its bytes.
     """
-    content = path.read_bytes() if path.is_file() else b""
+    content = path.read_bytes() if os.path.isfile(path) else b""
     imports: frozenset[str] = frozenset()
     reads: tuple[Read, ...] = ()
     try:

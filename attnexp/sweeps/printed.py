@@ -1,6 +1,7 @@
 """The output of a sweep before it runs and after it has ended: its plan, outcomes and results."""
 
 import logging
+import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -74,7 +75,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
         return
     from attnexp.tables.reports import show_configurations
 
-    show_configurations([str(job.folder) for job in jobs if job.folder.is_dir()])
+    show_configurations([str(job.folder) for job in jobs if os.path.isdir(job.folder)])
     ended = [job for job in jobs if job.found.status is Status.FINISHED]
     root = Path(composer.config.hydra.sweep.dir).absolute()
     if ended and composer.config.figures is not False:

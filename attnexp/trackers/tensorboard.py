@@ -1,6 +1,7 @@
 """TensorBoard."""
 
 import importlib.util
+import io
 import threading
 from collections.abc import Mapping
 from numbers import Real
@@ -79,5 +80,5 @@ def _pixels(path: Path) -> Any:
     import numpy as np
     from PIL import Image
 
-    with Image.open(path) as image:
+    with Image.open(io.BytesIO(files.read_bytes(path))) as image:
         return np.asarray(image.convert("RGB"))

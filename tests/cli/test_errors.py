@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+from command_outcome import run_here
 
 SENTENCES = [
     ("sed=1", "There is no setting 'sed' at the top level. Did you mean 'seed=1'"),
@@ -146,3 +147,45 @@ def test_architecture_without_a_normalizer_has_the_softmax_or_is_refused(
         "arch=mine has no argument normalizer, so it cannot use normalizer=sparsemax: choose "
         "normalizer=softmax"
     ) in refused(*mine, "normalizer=sparsemax")
+
+
+def test_a_yaml_of_ones_own_that_is_not_read_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_conf" / "Model").mkdir(parents=True)
+    (tmp_path / "my_conf" / "Model" / "mine.yaml").write_text("# Mine.\n")
+    outcome = run_here(["--config-dir=my_conf", "--cfg", "job", "--package", "seed"], 30)
+    assert (outcome.code, outcome.out, outcome.faults()) == (0, "0\n", [])
+    (note,) = outcome.err.splitlines()
+    assert "Model/mine.yaml" in note
+    assert "model/mine.yaml" in note
+
+
+LONG = "x" * 300
+"""A name that no file can have."""
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("show LONG", "holds no summary.json"),
+        ("exercise check LONG", "holds no exercise.yaml"),
+        ("exercise start LONG", "is not a choice"),
+        ("import csv LONG", "is not there"),
+        ("LONG", "is not a setting"),
+        ("data=LONG", "is not one of the choices for 'data'"),
+        ("experiment=LONG", "is not one of the choices for 'experiment'"),
+        ("hydra/launcher=LONG", "is not one of the choices for 'hydra/launcher'"),
+        ("hydra/job_logging=LONG", "is not one of the choices for 'hydra/job_logging'"),
+        ("LONG=3", "There is no setting"),
+        ("data=table data.path=LONG", "there is no file"),
+        ("hydra.run.dir=LONG", "cannot be written"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_a_name_that_is_not_there(
+    tmp_path, monkeypatch, line, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    outcome = run_here(line.replace("LONG", LONG).split(), 30)
+    assert (outcome.code, outcome.faults()) == (2, [])
+    assert sentence in outcome.err
+    assert os.listdir() == []

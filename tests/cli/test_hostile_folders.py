@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_outcome import run_here
-from hostile_folders import PLACES, damage, draw_damage, replace, verbs
+from hostile_folders import PLACES, damage, draw_damage, leave_running, replace, verbs
 
 SECONDS = 30
 """Time that a command may take on a busy machine, pictures included."""
@@ -76,6 +76,17 @@ def test_what_stands_in_the_place_of_a_file_costs_no_other_run(place, outputs, f
     assert outcome.faults() == []
     assert "4 runs in page.html" in outcome.out
     assert f"left out of pictures 1 run with damaged files: outputs/damaged/{name}" in outcome.err
+
+
+@pytest.mark.parametrize("place", ["pipe", "sparse"])
+def test_a_lock_that_is_no_file_costs_no_other_run(place, outputs, finished_runs):
+    shutil.copytree(finished_runs["curve"], outputs / "foreign")
+    leave_running(outputs / "foreign")
+    replace(outputs / "foreign" / ".lock", PLACES[place])
+    for words in (["status", "outputs"], ["show", "foreign"], ["results", "outputs", "--runs"]):
+        outcome = run_here(words, SECONDS)
+        assert (outcome.code, outcome.faults()) == (0, [])
+    assert outcome.out.count("finished") == 3
 
 
 def test_formulas_are_text_in_csv(write_run, tmp_path, monkeypatch):

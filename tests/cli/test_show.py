@@ -1,11 +1,12 @@
 import io
+import shutil
 
 import pytest
 from rich.console import Console
 
 from attnexp.cli.show import main
 from attnexp.core import console
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.runs import files
 
 
@@ -100,3 +101,13 @@ def test_another_example_layer_and_head_can_be_seen(sequence_run, shown):
 def test_wrong_requests_are_said(sequence_run, shown, arguments, message):
     with pytest.raises(RequestError, match=message):
         shown(sequence_run(), *arguments)
+
+
+def test_a_file_that_has_changed_since_the_run_ended_is_named(finished_runs, tmp_path, shown):
+    folder = tmp_path / "run"
+    shutil.copytree(finished_runs["curve"], folder)
+    assert "gaussian_learned on sine" in shown(folder, width=100)
+    content = (folder / files.MODEL).read_bytes()
+    (folder / files.MODEL).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(RunFailedError, match=r"run: model\.safetensors is not as the run wrote it"):
+        shown(folder, width=100)

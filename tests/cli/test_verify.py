@@ -60,6 +60,15 @@ def test_another_number_is_named(in_process, run):
     assert "1 of 1 runs differ from what was stored" in answer.stderr
 
 
+def test_a_byte_that_changes_no_number_is_named_too(in_process, run):
+    path = run / files.PREDICTIONS
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n", 1))
+    answer = in_process("verify", str(run))
+    assert answer.returncode == 1
+    assert "different: predictions.csv: its SHA-256" in answer.stdout
+    assert answer.stdout.count("predictions.csv is not as the run wrote it") == 1
+
+
 def test_a_last_digit_is_within_the_tolerance_that_is_asked_for(in_process, succeeds, run):
     change_summary(run, lambda s: s["metrics"].update(test_loss=s["metrics"]["test_loss"] + 1e-6))
     assert "within tolerance: test_loss" in succeeds("verify", str(run)).stdout

@@ -1,4 +1,6 @@
+import ast
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +116,74 @@ def test_a_file_that_could_be_written_is_as_it_was(tmp_path):
 def test_a_file_that_could_not_be_written_is_refused(tmp_path, place):
     with pytest.raises(RequestError, match=r"--output: .* cannot be written: "):
         files.require_output("--output", tmp_path / place)
+
+
+PACKAGE = Path(files.__file__).parent.parent
+
+READING = re.compile(
+    r"\b(open|open_memmap|FileIO|read_text|read_bytes|read_csv|safe_open|load|load_file"
+    r"|loadtxt|genfromtxt|fromfile|memmap)\("
+)
+"""The names of functions that read files."""
+
+GUARDED = re.compile(
+    r"(files\.)?read_bytes\(|.*\((io\.)?(BytesIO|StringIO)\(|.*read_csv\(content\b"
+    r"|.*open\(.*'(w|x|a|xb|ab)'|os\.open\(os\.devnull|open\(os\.devnull"
+)
+"""Calls that read by the guarded function or what is in memory already, and those that write."""
+
+OF_NO_RUN = {
+    "of attnexp's own files": (
+        *("SOURCE.read_text", "TABLE.read_text", "pages[name].read_text", "OmegaConf.load"),
+        *("(TEMPLATES / kind / f'{part}.txt').read_text", "Path(spec.origin).read_text"),
+        "(Path(__file__).parent / 'templates' / 'type_widths.json').read_text",
+        "(FOLDER / name / in_language(file, language)).read_text",
+        "path.read_text in cli/docs.py",
+        "load in training/native_steps.py",
+    ),
+    "of the system's": (
+        *("Path('/proc/cpuinfo').read_text", "MEMINFO.read_text", "QUOTA.read_text"),
+        *("Path('/proc/sys/kernel/random/boot_id').read_text",),
+        "open in runs/origin/provenance.py",
+    ),
+    "of the user's own, named on the command line or by Python": (
+        *("path.read_bytes in runs/user_code.py", "path.read_bytes in attend/tensors.py"),
+        *("open_memmap", "pd.read_csv in course/exercises/which_head/costs.py"),
+    ),
+    "guarded": ("FileIO in runs/files.py", "safe_open in runs/files.py"),
+    "of a lease that this process has just made": ("os.open in runs/lock.py",),
+    "no file": ("open in cli/main.py", "member.open"),
+}
+"""The other functions that read, and what."""
+
+
+def unguarded(source: str, where: str) -> list[str]:
+    """The calls in a module that read a file past the guarded function."""
+    if not READING.search(source):
+        return []
+    known = {name for names in OF_NO_RUN.values() for name in names}
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    names = [getattr(call.func, "attr", getattr(call.func, "id", "")) for call in calls]
+    reading = [call for call, name in zip(calls, names, strict=True) if READING.match(f"{name}(")]
+    return [
+        f"{where}: {ast.unparse(call)}"
+        for call in reading
+        if not GUARDED.match(ast.unparse(call))
+        if not {name := ast.unparse(call.func), f"{name} in {where}"} & known
+    ]
+
+
+def test_files_of_runs_are_read_by_the_guarded_function():
+    paths = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
+    assert [x for where, path in paths.items() for x in unguarded(path.read_text(), where)] == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("(self._folder / LOCK).read_bytes()", "(folder / name).read_text()", "open(path)"),
+        *("pd.read_csv(path)", "Image.open(path)", "load_file(path)", "path.open('rb')"),
+    ],
+)
+def test_a_reading_past_the_guarded_function_is_seen(call):
+    assert unguarded(call, "runs/lock.py")

@@ -1,10 +1,14 @@
 """One run on disk, read through its type."""
 
+import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile_folders import PLACES, replace
+from stored_runs import change_summary
 
 import attnexp
 from attnexp.core.errors import RequestError
@@ -96,3 +100,43 @@ def test_the_first_metrics_are_those_that_the_summary_names(write_run):
     unnamed = load_run(write_run("b", metrics=metrics))
     assert not unnamed.is_headline("gold_mass.layer1.head1")
     assert unnamed.is_headline("width")
+
+
+def test_each_flipped_bit_of_a_file_of_results_is_seen(finished_runs, tmp_path):
+    folder = Path(shutil.copytree(finished_runs["curve"], tmp_path / "run"))
+    assert load_run(folder).changed_files == []
+    written = {name for name in files.OF_RESULTS if (folder / name).exists()}
+    assert written >= {files.METRICS, files.PREDICTIONS, files.MODEL, files.ATTENTION}
+    draw = random.Random(0)
+    for name in [*written] * 6:
+        content = (folder / name).read_bytes()
+        damaged = bytearray(content)
+        damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+        (folder / name).write_bytes(damaged)
+        assert load_run(folder).changed_files == [name]
+        (folder / name).write_bytes(content)
+    assert load_run(folder).changed_files == []
+
+
+@pytest.mark.parametrize("place", ["empty", "folder", "pipe", "dangling", "device", "sparse"])
+def test_what_stands_in_the_place_of_a_file_of_results_is_changed(finished_runs, tmp_path, place):
+    folder = Path(shutil.copytree(finished_runs["curve"], tmp_path / "run"))
+    replace(folder / files.MODEL, PLACES[place])
+    assert load_run(folder).changed_files == [files.MODEL]
+
+
+def test_files_that_are_gone_or_of_a_run_without_digests_are_not_changed(finished_runs, tmp_path):
+    folder = Path(shutil.copytree(finished_runs["curve"], tmp_path / "run"))
+    (folder / files.MODEL).unlink()
+    assert load_run(folder).changed_files == []
+    (folder / files.PREDICTIONS).write_text("x\n1\n")
+    change_summary(folder, lambda summary: summary.pop("files"))
+    assert load_run(folder).changed_files == []
+
+
+def test_only_files_of_results_are_looked_at(finished_runs, tmp_path):
+    folder = Path(shutil.copytree(finished_runs["curve"], tmp_path / "run"))
+    other = {"../other": {"size": 0, "sha256": ""}}
+    (tmp_path / "other").write_text("of somebody else")
+    change_summary(folder, lambda summary: summary["files"].update(other))
+    assert load_run(folder).changed_files == []

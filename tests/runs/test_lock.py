@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hostile_folders import PLACES, replace
 
 from attnexp.runs import files, lock
 from attnexp.runs.folder import load_run
@@ -116,6 +117,18 @@ def test_a_lease_names_its_process_and_lasts_a_minute(tmp_path):
         lines = (tmp_path / lock.LEASE).read_text().splitlines()
         assert {f"pid={os.getpid()}", "duration=60.0"} <= set(lines)
         assert any(line.startswith(f"host={socket.gethostname()}") for line in lines)
+
+
+@pytest.mark.parametrize("name", [lock.LOCK, lock.LEASE])
+@pytest.mark.parametrize("place", PLACES)
+def test_whatever_stands_in_the_place_of_a_lock_does_not_keep_a_reader(tmp_path, place, name):
+    (tmp_path / lock.LEASE).write_text(ELSEWHERE)
+    replace(tmp_path / name, PLACES[place])
+    found: list[bool] = []
+    reader = threading.Thread(target=lambda: found.append(lock.is_held(tmp_path)), daemon=True)
+    reader.start()
+    reader.join(5)
+    assert found == [(place, name) != ("missing", lock.LEASE)]
 
 
 def test_waiting_ends_when_the_holder_is_gone(tmp_path, holder, monkeypatch):

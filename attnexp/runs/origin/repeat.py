@@ -1,13 +1,13 @@
 """Comparison of a run with its repetition: whether both have the same numbers, and where not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from attnexp.runs import files
-from attnexp.runs.folder import Run
+from attnexp.runs.folder import Run, not_as_written
 from attnexp.runs.summary import NATIVE, Attempt
 
 Outcome = Literal["bit-identical", "within tolerance", "different"]
@@ -46,6 +46,15 @@ class Repetition:
             return self.outcome
         by = f" by {self.largest:.2g}" if np.isfinite(self.largest) else ""
         return f"{self.outcome}: {self.where}{by}"
+
+    def of_changed(self, names: Sequence[str]) -> "Repetition":
+        """Return the comparison with a run of which files are not as it wrote them."""
+        if not names:
+            return self
+        told = [*self.surroundings, not_as_written(names)]
+        if self.outcome == "different":
+            return replace(self, surroundings=told)
+        return Repetition("different", np.inf, f"{names[0]}: its SHA-256", told)
 
     def record(self) -> dict[str, object]:
         """Return the comparison as plain values, for programs."""

@@ -1,6 +1,7 @@
 """The files of a run that is training: its rows, checkpoints, attention and end."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,7 +19,7 @@ from attnexp.runs import files, lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now
 from attnexp.runs.run_status import Status
-from attnexp.runs.summary import NATIVE, Attempt, Summary, error_text
+from attnexp.runs.summary import NATIVE, Attempt, Summary, error_text, written_files
 from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
@@ -216,6 +217,7 @@ class Recording:
             notes=[*self.notes, *evaluation.notes],
             seconds=time.perf_counter() - self._start,
             peak_memory_mb=peak_memory_mb(run.device),
+            files=written_files(self.folder),
             ended=now(),
         )
         finished.write(self.folder)
@@ -243,7 +245,7 @@ class Recording:
             return
         except OSError as lost:
             console.warn(f"the record of the run is incomplete: {error_text(lost)}")
-        if isinstance(error, KeyboardInterrupt) and (self.folder / files.CHECKPOINT).exists():
+        if isinstance(error, KeyboardInterrupt) and os.path.exists(self.folder / files.CHECKPOINT):
             console.say("A checkpoint is kept: the same command continues from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
         self.run.tracker.end(self.folder, ending)
