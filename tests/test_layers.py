@@ -105,7 +105,7 @@ def test_shapes_are_checked_wherever_they_are_annotated(pytestconfig):
 
 LOOK = re.compile(r"\.(exists|is_file|is_dir)\b")
 
-OWN_NAMES = {"marker.exists()", "architectures/recurrence/native/library.py: path.exists()"}
+OWN_NAMES = {"marker.exists()"}
 """Looks for files that attnexp itself has named."""
 
 

@@ -154,7 +154,7 @@ def _folder() -> Path:
 
 def _make_own(folder: Path) -> None:
     """Make a folder and those above it that no other user can write, whatever the umask."""
-    if folder.is_dir():
+    if os.path.isdir(folder):
         return
     _make_own(folder.parent)
     with suppress(FileExistsError):  # another process was first
@@ -178,7 +178,7 @@ def _compile(compiler: str, folder: Path, name: str) -> Path:
     with TemporaryDirectory(dir=folder) as aside:
         made = Path(aside) / "steps.so"
         _output([compiler, *FLAGS, "-o", made.name, str(SOURCE)], aside)
-        if not made.exists():
+        if not os.path.exists(made):
             raise NoLibraryError(f"{compiler} has compiled nothing")
         made.chmod(0o700)
         with made.open("rb") as file:

@@ -134,7 +134,7 @@ GUARDED = re.compile(
 
 OF_NO_RUN = {
     "of attnexp's own files": (
-        *("SOURCE.read_text", "TABLE.read_text", "pages[name].read_text", "OmegaConf.load"),
+        *("SOURCE.read_bytes", "TABLE.read_text", "pages[name].read_text", "OmegaConf.load"),
         *("(TEMPLATES / kind / f'{part}.txt').read_text", "Path(spec.origin).read_text"),
         "(Path(__file__).parent / 'templates' / 'type_widths.json').read_text",
         "(FOLDER / name / in_language(file, language)).read_text",
@@ -149,6 +149,10 @@ OF_NO_RUN = {
     "of the user's own, named on the command line or by Python": (
         *("path.read_bytes in runs/user_code.py", "path.read_bytes in attend/tensors.py"),
         *("open_memmap", "pd.read_csv in course/exercises/which_head/costs.py"),
+    ),
+    "of the user's own cache": (
+        *("found.load", "made.open in architectures/compiled.py"),
+        "self.path.read_bytes in architectures/compiled.py",
     ),
     "guarded": ("FileIO in runs/files.py", "safe_open in runs/files.py"),
     "of a lease that this process has just made": ("os.open in runs/lock.py",),
