@@ -172,8 +172,8 @@ def test_six_seeds_are_enough_and_five_are_not(write, verdict):
 
 
 def test_a_seed_of_one_side_alone_is_named(write, verdict):
-    write("gaussian", FIRST)
-    write("dot", SECOND[:6])
+    write("gaussian", FIRST[:6])
+    write("dot", SECOND)
     failed = verdict(**right_answer(FIRST[:6], SECOND[:6]))
     assert failed == {"paired": "seed 6 and 7 was run on one side alone"}
 

@@ -15,7 +15,7 @@ from attnexp.probe.laws.base import Rows
 from attnexp.probe.laws.hard import Hard
 from attnexp.probe.laws.shuffled import Shuffled
 from attnexp.probe.laws.uniform import Uniform
-from attnexp.probe.rewriting import rewritten
+from attnexp.probe.rewriting import Site, rewritten
 from attnexp.tracing.program import program_of
 from attnexp.tracing.trace import traced
 
@@ -184,6 +184,19 @@ def test_a_law_of_the_page_is_that_of_probe(lawful, words, law):
         outputs = wanted["outputs"].flatten()
         torch.testing.assert_close(found["outputs"], outputs, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(own, weights, rtol=1e-4, atol=1e-5)
+
+
+@needs_node
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_head_is_taken_out_in_its_own_layer(layer):
+    run = prepared(*TRANSFORMER, "arch.layers=2")
+    model, batch = rounded(run.model.eval()), example(run)
+    site = Site("cross", layer)
+    changed = rewritten(model, lambda at: first_head_out if at == site else lambda w, _: w)
+    with torch.no_grad():
+        wanted = changed(batch, need_weights=True)
+    found = by_page(model, batch)(law="off", off={"layer": layer, "head": 0})
+    torch.testing.assert_close(found["outputs"], wanted.outputs.flatten(), rtol=1e-4, atol=1e-4)
 
 
 @needs_node
