@@ -3,9 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
-# Three on two cores: tests that start processes or wait take a third of the time. The tests of a
+# Each process imports PyTorch and all tests, and a laptop has two cores at least. The tests of a
 # file share what it trains, so they run in one process.
-TESTS := -m pytest -n 3 --dist loadfile
+TESTS := -m pytest -n 2 --dist loadfile
 # Modules are compiled once, and not by each process of tests.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python $(TESTS)
 
@@ -25,7 +25,7 @@ test: .venv/tested ## run the tests of the mathematics whole, of all else the co
 	$(PYTEST)
 
 check: test ## run the tests of commands, documents and sweeps too: what CI runs
-	$(PYTEST) --jaxtyping-packages= -m "check and not slow"
+	$(PYTEST) --jaxtyping-packages= -m "check and not slow and not site"
 
 test-times: .venv/tested ## run the tests of make check, and print seconds by folder and the slowest tests
 	$(PYTEST) -m "not slow" --times --durations=20
@@ -60,8 +60,9 @@ format: .venv/linted ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: .venv/documented ## build the site of the documents into site/
+docs: .venv/documented .venv/tested ## build the site of the documents into site/, and test its pages
 	$(BIN)/python docs/build.py site
+	$(BIN)/python -m pytest --quiet -m "not slow" --site site tests/docs/test_site.py
 
 course: .venv/documented ## run all commands of the course, draw the pictures of the documents again, build the site
 	$(BIN)/python docs/draw.py

@@ -79,6 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--site", help="test the site in this folder instead of building one")
     parser.addoption("--times", action="store_true", help="print the seconds of each folder")
 
 

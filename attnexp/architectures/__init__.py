@@ -1,7 +1,14 @@
 """Models built around a scoring function. They do not know which data they read."""
 
+from typing import TYPE_CHECKING
+
 from attnexp.core.lazy import names_in
 
-__getattr__, __dir__ = names_in(
-    __name__, {"Architecture": "attnexp.architectures.base:Architecture"}
-)
+if TYPE_CHECKING:
+    from attnexp.architectures.base import Architecture
+else:
+    __getattr__, __dir__ = names_in(
+        __name__, {"Architecture": "attnexp.architectures.base:Architecture"}
+    )
+
+__all__ = ["Architecture"]

@@ -150,6 +150,7 @@ def number(rng):
     return value, rng.choice(cells if value >= 0 else [repr(value), f"\t{value!r}"])
 
 
+@pytest.mark.check
 def test_tables(place):
     read, path = 0, place / "my.csv"
     for place_of, rng in drawn("table"):
@@ -217,6 +218,7 @@ def nfc(text):
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
+@pytest.mark.check
 def test_pairs(place):
     read = 0
     for place_of, rng in drawn("pairs"):

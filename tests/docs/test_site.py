@@ -41,8 +41,14 @@ class Page(HTMLParser):
             self.loads.append(values.get("src") or "")
 
 
+of_the_site = pytest.mark.site
+"""Tests of the whole site, which `make docs` runs on the site that it has built."""
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(tmp_path_factory, pytestconfig):
+    if built_before := pytestconfig.option.site:
+        return Path(built_before).resolve()
     target = tmp_path_factory.mktemp("docs") / "site"
     built = python(ROOT / "docs" / "build.py", target, PYTHONPATH=str(ROOT))
     assert built.returncode == 0, built.stdout + built.stderr
@@ -62,22 +68,26 @@ def nav() -> set[str]:
     return set(re.findall(r'"([\w/]+)\.md"', (ROOT / "docs" / "zensical.toml").read_text()))
 
 
+@of_the_site
 def test_the_navigation_has_every_page_and_no_other(pages):
     assert {f"{name}.html" for name in nav()} == set(pages)
 
 
+@of_the_site
 def test_nothing_is_loaded_from_elsewhere(pages):
     loads = {load for text in pages.values() for load in Page(text).loads}
     assert any(load.endswith(".css") for load in loads)
     assert not [load for load in loads if re.match(r"(https?:)?//", load)]
 
 
+@of_the_site
 def test_links_lead_to_files_of_the_site(site, pages):
     for name, text in pages.items():
         for link in re.findall(r'(?:href|src)="([^"#?:]+)[#"]', text):
             assert ((site / name).parent / link).exists(), f"{link} on {name}"
 
 
+@of_the_site
 @pytest.mark.parametrize(
     ("name", "english", "chinese"),
     [
@@ -95,25 +105,30 @@ def test_a_page_switches_to_its_translation_or_to_the_front_page(pages, name, en
     assert switch == [(english, "en"), (chinese, "zh-CN")]
 
 
+@of_the_site
 def test_the_words_of_the_theme_are_those_of_the_page(pages):
     assert 'aria-label="页脚"' in pages["zh/tour.html"]
     assert 'aria-label="Footer"' in pages["tour.html"]
 
 
+@of_the_site
 def test_every_page_is_read_from_left_to_right(pages):
     assert [name for name, text in pages.items() if '<body dir="ltr"' not in text] == []
 
 
+@of_the_site
 def test_chinese_lines_are_joined_without_a_space(pages):
     text = re.sub(r"<[^>]*>", "", pages["zh/tour.html"])
     assert re.search(r"Ray\Ssweeps\.md", text)
     assert re.search(r"从检查点继续\S结果与", text)
 
 
+@of_the_site
 def test_chinese_headings_have_anchors_of_their_words(pages):
     assert '<h2 id="教材中的例子">' in pages["zh/attend.html"]
 
 
+@of_the_site
 @needs_node
 def test_the_search_finds_words_of_both_languages_inside_running_text(site):
     (worker,) = site.glob("assets/javascripts/workers/search*.js")
@@ -130,15 +145,18 @@ def test_the_search_finds_words_of_both_languages_inside_running_text(site):
         assert place in places, words
 
 
+@of_the_site
 def test_formulas_are_mathml(pages):
     assert "<mfrac>" in pages["course/pooling.html"]
     assert not [name for name, text in pages.items() if "arithmatex" in text]
 
 
+@of_the_site
 def test_headings_of_columns_have_words(pages):
     assert not [name for name, text in pages.items() if re.search(r"<th[^>]*></th>", text)]
 
 
+@of_the_site
 def test_the_reference_has_formulas_signatures_and_examples(pages):
     text = re.sub(r"<[^>]*>", "", pages["reference/model.html"])
     assert "a(q, k) = w_v' tanh(W_q q + W_k k), without biases." in text
@@ -146,6 +164,7 @@ def test_the_reference_has_formulas_signatures_and_examples(pages):
     assert "load_run(" in re.sub(r"<[^>]*>", "", pages["reference/attnexp.html"])
 
 
+@of_the_site
 def test_pages_say_their_language_and_have_headings_in_order_and_words_for_pictures(pages):
     for name, text in pages.items():
         page = Page(text)
@@ -236,6 +255,7 @@ return [...document.querySelectorAll("article *")].filter(box =>
 
 
 @pytest.mark.slow
+@of_the_site
 @needs_browser
 def test_on_a_phone_pages_are_as_wide_as_the_window_and_the_keyboard_scrolls_their_parts(
     site, pages, browser
@@ -247,6 +267,7 @@ def test_on_a_phone_pages_are_as_wide_as_the_window_and_the_keyboard_scrolls_the
         assert browser.execute_script(WITHOUT_FOCUS) == [], name
 
 
+@of_the_site
 @needs_browser
 @pytest.mark.parametrize(
     ("name", "menu"),
@@ -275,6 +296,7 @@ def test_the_menu_and_the_footer_lead_to_pages_of_the_same_language(site, browse
     )
 
 
+@of_the_site
 @needs_browser
 def test_the_palette_follows_the_reader_also_when_they_change_their_mind(site, browser):
     for scheme, dark in {"light": False, "dark": True}.items():
@@ -291,6 +313,7 @@ return [...document.querySelectorAll("#register tbody tr:not([hidden])")].map(ro
 """
 
 
+@of_the_site
 @needs_browser
 def test_the_register_is_sorted_by_the_keyboard_and_filtered_by_words(site, pages, browser):
     from selenium.webdriver.common.by import By
@@ -318,6 +341,7 @@ def test_the_register_is_sorted_by_the_keyboard_and_filtered_by_words(site, page
 
 
 @pytest.mark.slow
+@of_the_site
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])

@@ -102,6 +102,7 @@ def test_the_first_metrics_are_those_that_the_summary_names(write_run):
     assert unnamed.is_headline("width")
 
 
+@pytest.mark.check
 def test_each_flipped_bit_of_a_file_of_results_is_seen(finished_runs, tmp_path):
     folder = Path(shutil.copytree(finished_runs["curve"], tmp_path / "run"))
     assert load_run(folder).changed_files == []

@@ -6,6 +6,7 @@ import pytest
 from imported import python
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("tracker", "place"),
     [("tensorboard", "outputs"), ("wandb", "outputs"), ("trackio", "databases/attnexp.db")],
