@@ -39,7 +39,9 @@ NORMALIZERS = (
     "AdaptiveTemperature Asentmax Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax "
     "SoftmaxOne Sparsemax Ssmax StickBreaking TopK"
 )
-KERNEL = "(query_dim, key_dim, width=1.0, initial_width=None, per_dimension=False)"
+KERNEL = (
+    "(query_dim, key_dim, width=1.0, initial_width=None, per_dimension=False, check_width=True)"
+)
 
 RUN = (
     "attention batch choices config finished folder history metrics parameters plot predictions "

@@ -124,6 +124,30 @@ class WrittenFile(msgspec.Struct, frozen=True):
             return os.path.lexists(path)
 
 
+Tried = tuple[float, float | None]
+"""A width and its error, None for one that is not a finite number."""
+
+
+class WidthCheck(msgspec.Struct, frozen=True):
+    """How a learned width was checked after training.
+
+    `row` are other widths that were tried, with their errors over `points` of the `whole` points.
+    `trained` is the width at which training had ended, `found` the best other one, and `learned`
+    that of the run; their errors are over all points. `epoch` is the one after which training
+    started a second time, from `found`; None if it did not. `nearest` says that the narrowest
+    kernel of the row has the lowest error. Of several widths it is their root mean square.
+    """
+
+    row: list[Tried]
+    trained: Tried
+    found: Tried
+    learned: Tried
+    points: int
+    whole: int
+    epoch: int | None = None
+    nearest: bool = False
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
@@ -139,6 +163,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     - `overlap` is n_test / n_train if other seeds are other splits of the same rows, else 0.
     - `notes` are remarks that must be read with the numbers.
     - `tuning` says how settings of the run were chosen, None if no sweep has tuned them.
+    - `width_check` is the check of a learned width, None if there was none.
     - `attempts` are the earlier attempts at the run, each of which continued the last.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
     - `files` holds the size and the SHA-256 of each file of results, as the run wrote it.
@@ -172,6 +197,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, dict[str, float | None]] = {}
     notes: list[str] = []
     tuning: Tuning | None = None
+    width_check: WidthCheck | None = None
     attempts: list[Attempt] = []
     parameters: int | None = None
     seconds: float | None = None

@@ -32,6 +32,9 @@ class DistanceKernel(Score):
     those of dimensions that do not matter fall to 0. From a smaller start the width of a dimension
     that matters may fall to 0, too, because 0 is a stationary point of every loss.
 
+    Kernel regression checks a learned width after training, unless `check_width` is false: it tries
+    a row of other widths, and training goes on from one whose leave-one-out error is lower.
+
     Raises ValueError for a width that is not positive, for `initial_width` or `per_dimension` with
     a width that is not learned, and for unequal query and key dimensions.
     """
@@ -47,8 +50,10 @@ class DistanceKernel(Score):
         width: float | Literal["learned"] = 1.0,
         initial_width: float | None = None,
         per_dimension: bool = False,
+        check_width: bool = True,
     ) -> None:
         super().__init__(query_dim, key_dim)
+        self.check_width = check_width
         require_equal_dims(type(self).__name__.lower(), query_dim, key_dim)
         if width == "learned":
             shape = (query_dim,) if per_dimension else ()

@@ -10,7 +10,7 @@ from attnexp.runs.run_status import Status
 from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.run_job import Report, build, build_and_train, outcome_of, output_to_log
 from attnexp.training.base import Epoch, NotReplicableError
-from attnexp.training.execute import ALONE
+from attnexp.training.execute import ALONE, as_replica, trained_again
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.recording import Recording
 from attnexp.training.replicas.group import Replicas
@@ -60,6 +60,12 @@ class Member:
         checkpoint = None if self.record is None else self.record.checkpoint
         return 0 if checkpoint is None else checkpoint.step
 
+    @property
+    def trains_again(self) -> bool:
+        """Whether the checkpoint of an earlier attempt is of a second start."""
+        checkpoint = None if self.record is None else self.record.checkpoint
+        return checkpoint is not None and checkpoint.second is not None
+
     def open(self) -> None:
         """Lock the folder and build the run, unless it has finished or another process runs it."""
         try:
@@ -93,6 +99,8 @@ class Member:
             raise event
         if event is None:
             with self._surroundings():
+                for row in trained_again(self.record, as_replica):
+                    self.record.record(row)
                 self.record.finish(draws=self.job.settings["figures"] is True)
             self._close(JobOutcome(Status.FINISHED))
             return
@@ -141,7 +149,8 @@ def groups_of(members: Sequence[Member]) -> list[list[Member]]:
         assert member.run is not None
         kind: object = member
         with suppress(NotReplicableError):
-            kind = (structure(member.run), member.updates)
+            if not member.trains_again:
+                kind = (structure(member.run), member.updates)
         groups.setdefault(kind, []).append(member)
     return list(groups.values())
 

@@ -183,6 +183,16 @@ class Regression(Task):
         errors = _errors(model(batch).outputs, batch).square()
         return {"loss": errors.mean().item()}
 
+    def choosing_error(self, model: Architecture, dataset: Dataset, most: int) -> float:
+        """Return the mean squared error by which settings of a model are chosen.
+
+        It is that of the validation set or, without one, leave-one-out. It covers `most` points,
+        always the same ones, or all if there are no more.
+        """
+        part = _drawn(dataset.validation or dataset.train, most)
+        unit = y_deviation(cast(RegressionSpec, dataset.spec))
+        return float((_errors(model(part).outputs, part) * unit).square().mean())
+
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
     ) -> Evaluation:
@@ -201,7 +211,7 @@ class Regression(Task):
             uniform = uniform and is_uniform(weights, allowed[:, None, None].expand_as(weights))
         if chosen is not test:
             answer = model(test).outputs
-        left_out = _left_out(train)
+        left_out = _drawn(train, left_out_points(train))
         mean = train.values.mean(dim=-2, keepdim=True)
         spec = cast(RegressionSpec, dataset.spec)
         unit = y_deviation(spec)
@@ -326,17 +336,18 @@ def _measured_queries(test: Batch) -> Batch:
     return test.select_queries(_spaced(queries, count, test.queries.device))
 
 
-def _left_out(train: Batch) -> Batch:
-    """Return the training points on which leave-one-out is measured, always the same ones.
+def left_out_points(batch: Batch) -> int:
+    """Return the most points on which leave-one-out is measured: those of `LEFT_OUT` pairs."""
+    return max(1, LEFT_OUT // batch.keys[..., 0].numel())
 
-    All of them, or as many as make `LEFT_OUT` pairs, drawn at random.
-    """
-    count = max(1, LEFT_OUT // train.keys[..., 0].numel())
-    points = train.queries.shape[1]
-    if count >= points:
-        return train
-    drawn = torch.randperm(points, generator=torch.Generator().manual_seed(0))[:count]
-    return train.select_queries(drawn.sort().values.to(train.queries.device))
+
+def _drawn(batch: Batch, most: int) -> Batch:
+    """Return `most` points drawn at random, always the same ones, or all if there are no more."""
+    points = batch.queries.shape[1]
+    if most >= points:
+        return batch
+    drawn = torch.randperm(points, generator=torch.Generator().manual_seed(0))[:most]
+    return batch.select_queries(drawn.sort().values.to(batch.queries.device))
 
 
 def _kept(test: Batch) -> tuple[Int[Tensor, " queries"], Int[Tensor, " keys"]]:

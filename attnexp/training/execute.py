@@ -7,12 +7,18 @@ from pathlib import Path
 
 from attnexp.core import console
 from attnexp.runs.summary import Summary
-from attnexp.training.base import Epoch, NotReplicableError
+from attnexp.training.base import Epoch, NotReplicableError, TrainingDivergedError
 from attnexp.training.loop import Training
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.measures import headline
 from attnexp.training.record.recording import Recording
+from attnexp.training.second_start import SecondStart
+from attnexp.training.state import State
 from attnexp.training.stop import Stop
+from attnexp.training.width_check import check_width, keep_better, started_again
+
+Way = Callable[[Recording, PreparedRun, State | None], Iterator[Epoch]]
+"""Returns the epochs of a run that goes on from a state of its training, or begins."""
 
 ALONE = "batched=true, but this run was trained by itself"
 """The start of the note of a run that cannot train as a replica."""
@@ -65,24 +71,69 @@ def epochs(record: Recording, pulse: Callable[[], None] = lambda: None) -> Itera
 
     If it cannot train as one, a note has the reason. `pulse` is called after each update.
     """
-    run = record.run
-    if run.config["batched"]:
-        from attnexp.training.replicas.group import Replicas
-
+    way = partial(_alone, pulse=pulse)
+    if record.run.config["batched"]:
         try:
-            group = record.resume(lambda state: Replicas([run], [state] if state else []))
+            rows = record.resume(partial(_either_time, record, as_replica))
         except NotReplicableError as reason:
             record.notes.append(f"{ALONE}, because {reason}")
             console.warn(record.notes[-1])
         else:
-            for row in group.fit_one():
-                yield row
-                record.after_update(partial(group.state, 0))
+            yield from rows
+            yield from trained_again(record, as_replica)
             return
+    yield from record.resume(partial(_either_time, record, way))
+    yield from trained_again(record, way)
+
+
+def trained_again(record: Recording, way: Way) -> Iterator[Epoch]:
+    """Check the learned width of a run that has trained, and train from a better one.
+
+    Yields the epochs of the second time. The better of its start and its end is kept.
+    """
+    run, last = record.run, record.last_row
+    second = None if record.checkpoint is None else record.checkpoint.second
+    if second is None:
+        check = None if last is None else check_width(run, last)
+        if not isinstance(check, SecondStart):
+            record.width_check = check
+            return
+        second = check
+        try:
+            yield from way(record, started_again(run, second), None)
+        except TrainingDivergedError:
+            run.model.load_state_dict(second.model)
+    record.width_check = keep_better(run, second)
+
+
+def _either_time(record: Recording, way: Way, state: State | None) -> Iterator[Epoch]:
+    """Continue a training from a state of its first or second time, or begin it."""
+    second = None if state is None else SecondStart.of(state)
+    run = record.run if second is None else started_again(record.run, second)
+    return way(record, run, state)
+
+
+def as_replica(record: Recording, run: PreparedRun, state: State | None) -> Iterator[Epoch]:
+    """Yield the epochs of a run as the only replica of a group."""
+    from attnexp.training.replicas.group import Replicas
+
+    group = Replicas([run], [] if state is None else [state])
+
+    def rows() -> Iterator[Epoch]:
+        for row in group.fit_one():
+            yield row
+            record.after_update(partial(group.state, 0))
+
+    return rows()
+
+
+def _alone(
+    record: Recording, run: PreparedRun, state: State | None, pulse: Callable[[], None]
+) -> Iterator[Epoch]:
+    training = Training(run, state)
 
     def after_update() -> None:
-        record.after_update(alone.state)
+        record.after_update(training.state)
         pulse()
 
-    alone = record.resume(partial(Training, run))
-    yield from alone.epochs(after_update)
+    return training.epochs(after_update)

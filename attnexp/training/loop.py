@@ -147,7 +147,8 @@ class EpochLosses:
 class RunProgress:
     """The progress of one run: its updates, its epochs, and whether training is over.
 
-    `step` counts the updates, of which the budgets allow `planned`.
+    `step` counts the updates, of which the budgets allow `planned`. Of a run that trains a second
+    time they are those of this time; its rows and its state count those of both.
     """
 
     def __init__(self, run: PreparedRun) -> None:
@@ -160,21 +161,25 @@ class RunProgress:
         self._epoch = 0
         self._fault, self._at_once = "", False
         self._start = time.perf_counter()
+        second = run.second
+        self._before = (0, 0, 0.0) if second is None else second.before
 
     def state(self) -> State:
         """Return the progress after an update."""
         return {
-            "step": self.step,
-            "epoch": self._epoch,
+            "step": self._before[1] + self.step,
+            "epoch": self._before[0] + self._epoch,
             "over": self.over,
             "seconds": time.perf_counter() - self._start,
             "target": self._target.epochs,
             "best": self.best.state(),
+            **({} if self._run.second is None else {"second": self._run.second.state()}),
         }
 
     def load_state(self, state: State) -> None:
         """Continue from a state that `state` returned."""
-        self.step, self._epoch, self.over = state["step"], state["epoch"], state["over"]
+        self.step, self.over = state["step"] - self._before[1], state["over"]
+        self._epoch = state["epoch"] - self._before[0]
         self._start = time.perf_counter() - state["seconds"]
         self._target.epochs = state["target"]
         self.best.load_state(state["best"])
@@ -216,7 +221,16 @@ class RunProgress:
         stale = self._epoch - self.best.epoch
         ended = reason_to_end(row, self._run.settings, self._target, self.planned, stale)
         self.over = bool(ended) or converged or self._epoch == self._run.settings.max_epochs
-        return replace(row, ended=ended)
+        if ended and self._run.second is not None:
+            ended += " after the second start"
+        epochs, steps, seconds = self._before
+        return replace(
+            row,
+            epoch=epochs + row.epoch,
+            step=steps + row.step,
+            seconds=seconds + row.seconds,
+            ended=ended,
+        )
 
     def require_finite(self, rate: float) -> None:
         """Raise TrainingDivergedError if a loss or parameter of the last epoch is not finite.

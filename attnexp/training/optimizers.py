@@ -205,6 +205,23 @@ def reads_rate_once(optimizer: object) -> bool:
     return isinstance(optimizer, Rprop | torch.optim.Rprop)
 
 
+def with_first_step(make: OptimizerFactory, parameter: Tensor, step: float) -> OptimizerFactory:
+    """Return a factory whose Rprop begins with this step of a parameter, or with its largest.
+
+    Other optimizers have no first step, and keep their rate.
+    """
+
+    def made(params: Iterable[nn.Parameter]) -> Optimizer | OwnOptimizer:
+        optimizer = make(params=params)
+        for group in optimizer.param_groups if reads_rate_once(optimizer) else ():
+            if any(each is parameter for each in group["params"]):
+                largest = group["max_step"] if "max_step" in group else group["step_sizes"][1]
+                group["lr"] = min(step, largest)
+        return optimizer
+
+    return made
+
+
 PYTORCHS_ADAM = ("torch.optim.Adam", "torch.optim.adam.Adam")
 
 ELEMENTWISE = frozenset(

@@ -15,6 +15,7 @@ from attnexp.training.base import Schedule, TrainSettings
 from attnexp.training.native_steps import PYTORCH, NativeSteps
 from attnexp.training.optimizers import OptimizerFactory
 from attnexp.training.precision import Precision
+from attnexp.training.second_start import SecondStart
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class PreparedRun:
 
     `config` is the configuration with every value, `opening` the summary that is written when the
     run begins, without secrets and values from the environment. `untrained` makes models of the
-    same shape with other first parameters, one at a time.
+    same shape with other first parameters, one at a time. `second` is set if the run has trained,
+    and trains a second time.
     """
 
     config: Mapping[str, Any]
@@ -41,6 +43,7 @@ class PreparedRun:
     order: torch.Generator
     untrained: Iterable[Architecture]
     native: NativeSteps = PYTORCH
+    second: SecondStart | None = None
 
     @property
     def chosen(self) -> Mapping[str, str]:

@@ -85,12 +85,12 @@ def test_many_choices_and_settings_that_are_not_typed_get_no_commands(refused, w
 
 def test_a_setting_that_all_choices_lack_is_explained_by_all_that_they_have(refused):
     assert (
-        "no setting 'width' in 'model'. Did you mean 'model=gaussian model.width=1'? Choose hid"
+        "no setting 'width' in 'model'. Did you mean 'model=gaussian model.width=1'? Choose ch"
         in refused("-m", "model=additive,dot", "model.width=1")
     )
     assert (
-        "Did you mean 'model.width=1'? Choose hidden_dim, initial_width, per_dimension or width."
-        in refused("-m", "model=additive,gaussian", "model.widht=1")
+        "Did you mean 'model.width=1'? Choose check_width, hidden_dim, initial_width, "
+        "per_dimension or width." in refused("-m", "model=additive,gaussian", "model.widht=1")
     )
     assert "no setting 'nowhere' at the top level" in refused(
         "-m", "model=glob(nothing*)", "seed=0,1", "nowhere=1"

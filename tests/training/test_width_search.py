@@ -4,60 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from curves_to_smooth import CURVES, LARGE
+from curves_to_smooth import CURVES, LARGE, best_of_grid, by_line, by_mean, error_of, spread_of
 
 from attnexp.training.width_search import WIDTHS, golden_section, row_of_widths, valleys
 
 
-def gaussian(squares, width):
-    return np.exp(-(width**2) * (squares - squares.min(axis=1, keepdims=True)) / 2)
-
-
-def by_mean(x, asked, y, weights):
-    return weights @ y / weights.sum(axis=1)
-
-
-def by_line(x, asked, y, weights):
-    """The line of least squares through all but each point; flat without two inputs apart."""
-    shares = weights / weights.sum(axis=1, keepdims=True)
-    away = x[None] - x[asked, None]
-    mean, level = np.einsum("ij,ijk->ik", shares, away), shares @ y
-    apart = away - mean[:, None]
-    moved = shares[..., None] * apart
-    ridge = np.einsum("ij,ijk->i", shares, away**2) * (1e-10 if x.shape[1] == 1 else 0.01)
-    spread = moved.transpose(0, 2, 1) @ apart + ridge[:, None, None] * np.eye(x.shape[1])
-    covariance = moved.transpose(0, 2, 1) @ (y[None] - level[:, None])[..., None]
-    return level - (np.linalg.solve(spread, covariance)[..., 0] * mean).sum(axis=1)
-
-
-def error_of(x, y, fit):
-    """The leave-one-out error at a width, of 200 of the points if there are many."""
-    asked = np.arange(len(x))[:: -(-len(x) // 200)]
-    squares = ((x[asked, None] - x[None]) ** 2).mean(axis=2)
-    squares[np.arange(len(asked)), asked] = np.inf
-    return lambda width: float(
-        np.mean((fit(x, asked, y, gaussian(squares, width)) - y[asked]) ** 2)
-    )
-
-
-def spread_of(x):
-    unique = np.unique(x, axis=0)
-    if x.shape[1] == 1:
-        gap = np.diff(unique[:, 0])
-    else:
-        apart = np.sqrt(((unique[:, None] - unique[None]) ** 2).mean(axis=2))
-        gap = (apart + np.diag(np.full(len(unique), np.inf))).min(axis=1)
-    return math.sqrt(x.var(axis=0).mean()), float(np.median(gap))
-
-
-def best_of_grid(error, deviation, gap):
-    """The lowest of 250 widths, and of 60 more between the neighbours of the best."""
-    grid = np.geomspace(0.03 / deviation, 30 / gap, 250)
-    best = int(np.argmin([error(width) for width in grid]))
-    fine = np.geomspace(grid[max(best - 1, 0)], grid[min(best + 1, 249)], 60)
-    return min(error(width) for width in fine)
-
-
+@pytest.mark.check
 @pytest.mark.parametrize(("fit", "within"), [(by_mean, 1.02), (by_line, 1.03)])
 @pytest.mark.parametrize(
     "name",
@@ -65,7 +17,7 @@ def best_of_grid(error, deviation, gap):
 )
 def test_the_best_valley_is_about_the_best_of_a_fine_grid(name, fit, within):
     x, y = CURVES[name]()
-    error, spread = error_of(x, y, fit), spread_of(x)
+    error, spread = error_of(x, y, fit, most=200), spread_of(x)
     row = row_of_widths(*spread)
     found = valleys(error, row, [error(width) for width in row])[0]
     assert found.error == error(found.width)

@@ -14,6 +14,7 @@ from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.summary import Attempt
 from attnexp.training.base import Epoch
+from attnexp.training.second_start import SecondStart
 from attnexp.training.state import State
 
 
@@ -31,8 +32,14 @@ class Checkpoint:
         self.seconds = float(content["seconds"])
         self.training: State = dict(content["training"])
         self.step: int = self.training["step"]
+        self.second = SecondStart.of(self.training)
+        first = 0 if self.second is None else self.second.before[0]
         last = self.rows[-1] if self.rows else None
-        over = last is not None and (last.converged or bool(last.ended) or last.epoch == max_epochs)
+        over = (
+            last is not None
+            and last.epoch > first
+            and (last.converged or bool(last.ended) or last.epoch == first + max_epochs)
+        )
         updates = (last.step if last else 0) + len(self.training.get("losses", ()))
         agree = (
             self.step == updates == self.attempts[-1].updates

@@ -19,7 +19,14 @@ from attnexp.runs import files, lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now
 from attnexp.runs.run_status import Status
-from attnexp.runs.summary import NATIVE, Attempt, Summary, error_text, written_files
+from attnexp.runs.summary import (
+    NATIVE,
+    Attempt,
+    Summary,
+    WidthCheck,
+    error_text,
+    written_files,
+)
 from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
@@ -45,6 +52,7 @@ from attnexp.training.record.stored_tensors import (
 )
 from attnexp.training.state import State, WrongStateError, restored_on_error
 from attnexp.training.stop import Stop
+from attnexp.training.width_check import sentences
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +79,7 @@ class Recording:
         self.stop = stop
         self.idle = False
         self.checkpoint: Checkpoint | None = None
+        self.width_check: WidthCheck | None = None
         self.notes = [*run.dataset.notes, *run.native.notes]
         self.summary = opening_summary(run)
         self._start = time.perf_counter()
@@ -199,6 +208,7 @@ class Recording:
                 console.say(f"converged in epoch {last.epoch}: no parameter moves any more")
             if last.ended:
                 self.notes.append(f"training ended early: {last.ended}")
+        checked = [] if self.width_check is None else sentences(self.width_check)
         evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
         require_finite(evaluation.metrics, run.task)
         attended = measure(run, run.task.attend)
@@ -214,7 +224,8 @@ class Recording:
             status=Status.FINISHED,
             metrics={**evaluation.metrics, **trained, **learned},
             details=evaluation.details,
-            notes=[*self.notes, *evaluation.notes],
+            width_check=self.width_check,
+            notes=[*self.notes, *checked, *evaluation.notes],
             seconds=time.perf_counter() - self._start,
             peak_memory_mb=peak_memory_mb(run.device),
             files=written_files(self.folder),
@@ -249,6 +260,11 @@ class Recording:
             console.say("A checkpoint is kept: the same command continues from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
         self.run.tracker.end(self.folder, ending)
+
+    @property
+    def last_row(self) -> Epoch | None:
+        """The row of the last epoch, None before the first."""
+        return self._rows[-1] if self._rows else None
 
     def _begin_anew(self, why: str) -> None:
         self.checkpoint = None

@@ -43,6 +43,12 @@ REVERSE = (
     "data.max_length=4",
 )
 
+AGAIN = (
+    *("model=gaussian_learned", "figures=false", "checkpoint_every=0", "train.max_epochs=12"),
+    *("model.initial_width=0.01", "optim.scalar_lr=0.001"),
+)
+"""A width that does not come far in twelve epochs: a better one is found after training."""
+
 CASES = {
     "full batch, rprop": ("model=gaussian_learned", "figures=false", "checkpoint_every=0"),
     "adam, dropout": (
@@ -67,6 +73,8 @@ CASES = {
         *("optim._target_=torch.optim.NAdam", "~optim.fused", "train.max_epochs=3"),
     ),
     "replicas": (*REVERSE, "batched=true", "train.max_epochs=4"),
+    "a second start": AGAIN,
+    "replicas, a second start": (*AGAIN, "batched=true"),
 }
 
 
@@ -88,6 +96,7 @@ def numbers(folder: Path) -> dict[str, object]:
     return {
         "rows": rows,
         "metrics": read_summary(folder).metrics,
+        "width check": read_summary(folder).width_check,
         "predictions": (folder / files.PREDICTIONS).read_bytes(),
         **{name: (folder / name).read_bytes() for name in binary if (folder / name).exists()},
     }
@@ -241,6 +250,19 @@ def test_a_signal_leaves_a_checkpoint_and_an_interrupted_run(
     assert attempt.updates in (2, 6)
 
 
+@pytest.mark.parametrize("case", ["a second start", "replicas, a second start"])
+@pytest.mark.parametrize("updates", [12, 13, 24])
+def test_a_run_goes_on_from_its_first_and_second_time(
+    case, updates, default_handlers, undisturbed, tmp_path, monkeypatch
+):
+    stopped_after(updates, CASES[case], tmp_path, monkeypatch)
+    assert ("second" in state_in(tmp_path)["training"]) == (updates > 12)
+    executed(CASES[case], tmp_path)
+    assert numbers(tmp_path) == undisturbed(case)[0]
+    with (tmp_path / files.METRICS).open() as file:
+        assert [int(row["epoch"]) for row in csv.DictReader(file)] == [*range(1, 25)]
+
+
 def test_rerun_starts_anew(tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
     stopped_after(2, words, tmp_path, monkeypatch)
@@ -317,6 +339,28 @@ def test_in_a_group_a_bad_checkpoint_costs_its_own_run_a_new_beginning(
     for seed in "01":
         executed((*words, f"seed={seed}"), tmp_path / f"alone{seed}")
         assert numbers(tmp_path / seed) == numbers(tmp_path / f"alone{seed}")
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("updates", [None, 27])
+def test_a_group_starts_again_with_the_bits_of_each_run_alone(
+    updates, default_handlers, tmp_path, monkeypatch
+):
+    """Both runs have trained 12 epochs when the first of them starts again."""
+    words = CASES["replicas, a second start"]
+    jobs = {seed: job_of(composed(*words, f"seed={seed}"), tmp_path / str(seed)) for seed in (0, 1)}
+    outcomes: dict[int, JobOutcome] = {}
+    if updates is not None:
+        with monkeypatch.context() as patch:
+            Interrupting(patch, updates, signal.SIGTERM)
+            run_group(jobs, outcomes.__setitem__)
+        assert "second" in state_in(tmp_path / "0")["training"]
+    run_group(jobs, outcomes.__setitem__)
+    assert {outcome.status for outcome in outcomes.values()} == {"finished"}
+    for seed in "01":
+        executed((*words, f"seed={seed}"), tmp_path / f"alone{seed}")
+        assert numbers(tmp_path / seed) == numbers(tmp_path / f"alone{seed}")
+        assert len(read_summary(tmp_path / seed).attempts) == (updates is not None)
 
 
 @pytest.mark.check
