@@ -127,6 +127,22 @@ def sweep_of(frame: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
+@pytest.fixture
+def width_check():
+    """The check of a width after which training started a second time."""
+    from attnexp.runs.summary import WidthCheck
+
+    return WidthCheck(
+        row=[(0.1, 3.0), (1.0, 0.5), (10.0, 2.0), (100.0, None)],
+        trained=(0.2, 2.5),
+        found=(1.0, 0.5),
+        learned=(1.1, 0.4),
+        points=5,
+        whole=5,
+        epoch=2,
+    )
+
+
 def softmax(scores):
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)

@@ -22,6 +22,7 @@ from attnexp.plots.metric import draw_metric
 from attnexp.plots.positions import draw_encodings
 from attnexp.plots.probe_picture import draw_interventions
 from attnexp.plots.rate import compare_sizes
+from attnexp.plots.widths import draw_widths
 from attnexp.runs import files
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run, load_run
@@ -36,6 +37,12 @@ PICTURES = (
     ),
     Picture("attention", "no attention was kept", draw_attention, compare_attention),
     Picture("loss", "nothing was trained", of_comparison=draw_losses),
+    Picture(
+        "widths",
+        "no learned width was checked: it takes a learned kernel that compares the inputs, and "
+        "model.check_width=true",
+        of_comparison=draw_widths,
+    ),
     Picture(
         "metric",
         "there is only one configuration, and nothing to compare it with",

@@ -22,6 +22,7 @@ from attnexp.plots.style import (
     name_lines,
 )
 from attnexp.runs.files import file_word
+from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison, seeds_by_epoch
 
 
@@ -30,7 +31,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
 
     The columns are the losses, or the one that is asked for. A line is the mean over the seeds and
     its band or bars reach from the smallest to the largest, over the epochs that all seeds have.
-    Configurations that were not trained have no line.
+    Configurations that were not trained have no line. A dotted line marks a second start.
 
     Raises RequestError if no configuration has the columns in all its runs.
     """
@@ -53,6 +54,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
         for i, (epochs, values) in enumerate(columns_drawn):
             dashed = line if len(columns) == 1 else {**line, "linestyle": LINES[i % len(LINES)]}
             draw_band(axes, epochs, values, "" if i else name, dashed, place, len(trained))
+    _mark_second_starts(axes, [run for one, _, _ in trained for run in one.runs])
     for i, column in enumerate(columns) if len(columns) > 1 else ():
         axes.plot([], [], LINES[i % len(LINES)], color=INK, label=told(words(column)))
     name_lines(axes)
@@ -67,6 +69,15 @@ def _columns(comparison: Comparison, metric: str | None) -> list[str]:
 
 def _name(columns: Sequence[str]) -> str:
     return words(columns[0]) if len(columns) == 1 else said("loss")
+
+
+def _mark_second_starts(axes: Axes, runs: Sequence[Run]) -> None:
+    """Mark the epochs after which runs started a second time, from another width."""
+    checks = [run.summary.width_check for run in runs]
+    epochs = sorted({check.epoch for check in checks if check is not None and check.epoch})
+    for i, epoch in enumerate(epochs):
+        label = "" if i else say("second start")
+        axes.axvline(epoch + 0.5, color=INK, linewidth=0.8, linestyle=":", label=label)
 
 
 def _set_axes(axes: Axes, columns: Sequence[str], values: Sequence[NDArray[np.float64]]) -> None:

@@ -187,10 +187,15 @@ def _trained(runs: Frame) -> bool:
 
 
 def _cut(runs: Frame) -> NDArray[np.bool_]:
-    """Return whether each run finished without having converged."""
+    """Return whether each run finished without having converged.
+
+    An error that falls as a kernel narrows to the nearest neighbours has no minimum to reach.
+    """
+    checks = [run.summary.width_check for run in runs.runs]
+    endless = np.array([check is not None and check.nearest for check in checks], np.bool_)
     if "converged_step" not in runs.columns:
-        return is_finished(runs)
-    return is_finished(runs) & np.isnan(runs.column("converged_step"))
+        return is_finished(runs) & ~endless
+    return is_finished(runs) & ~endless & np.isnan(runs.column("converged_step"))
 
 
 def _left_out(table: ResultsTable) -> Iterable[str]:

@@ -63,3 +63,10 @@ def test_lines_are_named_by_what_differs(regression_run, tmp_path, models, names
     (comparison,) = comparisons(collect([tmp_path]).runs)
     ((_, figure),) = draw_losses(comparison, Options())
     assert [text.get_text() for text in figure.axes[0].texts] == names
+
+
+def test_a_second_start_is_marked_after_its_epoch(regression_run, width_check):
+    run = load_run(regression_run(width_check=width_check))
+    ((_, figure),) = draw_losses(Comparison.of(run), Options())
+    (mark,) = (line for line in figure.axes[0].lines if line.get_label() == "second start")
+    assert np.asarray(mark.get_xdata()).tolist() == [2.5, 2.5]

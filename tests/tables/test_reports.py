@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -206,6 +207,16 @@ def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
     own = {k: given.get(k, {}) | v if isinstance(v, dict) else v for k, v in fields.items()}
     report = configurations_report(frame(fair[0], (settings, given | own)), TableRequest())
     assert said(report, words)
+
+
+@pytest.mark.parametrize("nearest", [True, False])
+def test_a_kernel_that_narrows_to_the_nearest_neighbours_has_nowhere_to_converge(
+    frame, width_check, nearest
+):
+    check = msgspec.structs.replace(width_check, nearest=nearest)
+    fields = {"choices": {"train": "regression"}, "metrics": {"steps": 100}}
+    report = configurations_report(frame(({}, {**fields, "width_check": check})), TableRequest())
+    assert bool(said(report, "not converged")) is not nearest
 
 
 @pytest.mark.parametrize(("converged", "warned"), [(33, False), (None, True)])

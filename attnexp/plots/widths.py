@@ -1,0 +1,55 @@
+"""The picture of the error at other widths than the learned one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.core.language import capitalized, said, say
+from attnexp.plots.base import Figures, Options
+from attnexp.plots.style import INK, best_of, line_axes, lines_of, log_axis, name_lines
+from attnexp.runs.folder import Run
+from attnexp.runs.summary import Tried
+from attnexp.select.configurations import Comparison
+
+
+def draw_widths(comparison: Comparison, options: Options) -> Figures:
+    """Yield the error at each width that was tried, with the learned width of each run on it.
+
+    A run has a line, of the colour of its configuration, over the widths whose error is a number.
+    A ring is the width at which training had ended, where it started a second time. Configurations
+    without such a check have no line.
+    """
+    checked = best_of([each for each in lines_of(comparison) if _checked(each[0].runs)])
+    if not checked:
+        return
+    figure, axes = line_axes(comparison, capitalized(said("error")), len(checked))
+    places, heights = [], []
+    for one, name, line in checked:
+        for i, check in enumerate(run.summary.width_check for run in _checked(one.runs)):
+            assert check is not None
+            row = _finite(check.row)
+            axes.plot(*row, **{**line, "label": "" if i else name, "marker": ""})
+            axes.plot(*_finite([check.learned]), "o", color=line["color"], markersize=6)
+            places.append(row[0])
+            heights.append(row[1])
+            if check.epoch is not None:
+                before = _finite([check.trained])
+                axes.plot(*before, "o", color=line["color"], fillstyle="none", markersize=6)
+    axes.plot([], [], "o", color=INK, label=say("learned width"))
+    log_axis(axes, "x", np.concatenate(places))
+    axes.set_xlabel(say("width"))
+    axes.set_ylabel(say("error"))
+    log_axis(axes, "y", np.concatenate(heights))
+    name_lines(axes)
+    yield "widths", figure
+
+
+def _checked(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.summary.width_check is not None]
+
+
+def _finite(tried: Sequence[Tried]) -> NDArray[np.float64]:
+    """Return widths and errors, a row each, of those whose error is a number."""
+    pairs = [(width, error) for width, error in tried if error is not None and width > 0]
+    return np.array(pairs, np.float64).reshape(-1, 2).T
