@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import is_signed
+from attnexp.attention.pooling import LARGE
 from attnexp.attention.statistics import (
     entropy,
     is_uniform,
@@ -189,9 +190,11 @@ class Regression(Task):
         It is that of the validation set or, without one, leave-one-out. It covers `most` points,
         always the same ones, or all if there are no more.
         """
-        part = _drawn(dataset.validation or dataset.train, most)
-        unit = y_deviation(cast(RegressionSpec, dataset.spec))
-        return float((_errors(model(part).outputs, part) * unit).square().mean())
+        whole = _drawn(dataset.validation or dataset.train, most)
+        dense = whole.queries.shape[1] * whole.keys[..., 0].numel() <= LARGE
+        parts = whole.split_queries(PAIRS) if dense else [whole]  # tiles are portions already
+        errors = torch.cat([_errors(model(part).outputs, part) for part in parts])
+        return float((errors * y_deviation(cast(RegressionSpec, dataset.spec))).square().mean())
 
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()

@@ -12,19 +12,25 @@ from attnexp.architectures.base import Architecture
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.runs.summary import Tried, WidthCheck
 from attnexp.scores.base import Score
-from attnexp.tasks.regression import Regression, left_out_points
+from attnexp.tasks.regression import LARGE, Regression, left_out_points
 from attnexp.training.base import Epoch, TrainingDivergedError
 from attnexp.training.optimizers import with_first_step
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.measures import measure
 from attnexp.training.second_start import SecondStart
-from attnexp.training.width_search import EVALUATIONS, row_of_widths, valleys
+from attnexp.training.width_search import EVALUATIONS, VALLEYS, row_of_widths, valleys
 
 BETTER = 0.99
 """The share of the error of the trained width below which training starts a second time."""
 
 FREE = 2**26
 """Pairs of query and key that all widths together may always compare: half a second."""
+
+WHOLE = 2 + VALLEYS
+"""The most widths that are judged by every point: before, after, and the best of each valley."""
+
+REACHED = 10
+"""Pairs in the tiles of an update for each that is compared, about, once its width is trained."""
 
 GAPS = 2**24
 """Pairs of inputs whose distances say how near the next input is."""
@@ -90,7 +96,7 @@ def _checked(
 ) -> SecondStart | WidthCheck:
     judged = run.dataset.validation or run.dataset.train
     every = min(judged.queries.shape[1], left_out_points(judged))
-    few = min(every, _affordable(run, last))
+    few = min(every, _affordable(run, last, every))
 
     def error(size: float, points: int = few) -> float:
         width.set(size)
@@ -136,13 +142,15 @@ def choosing_error(run: PreparedRun, points: int | None = None) -> float:
     return error if math.isfinite(error) else math.inf
 
 
-def _affordable(run: PreparedRun, last: Epoch) -> int:
-    """Return the points at which a row of widths compares a third of the pairs of training.
+def _affordable(run: PreparedRun, last: Epoch, every: int) -> int:
+    """Return the points at which all widths together compare a third of the pairs of training.
 
-    An update compares its pairs three times, as it goes back through them too.
+    An update compares its pairs three times, as it goes back through them too, and by tiles only
+    those within reach of each other. A few widths are judged by `every` point.
     """
-    queries = last.step * (run.settings.batch_size or len(run.dataset.train))
+    size = run.settings.batch_size or len(run.dataset.train)
     keys = run.dataset.train.keys[..., 0].numel()
+    queries = (last.step * size - WHOLE * every) // (REACHED if size * keys > LARGE else 1)
     return max(1, queries // EVALUATIONS, FREE // (EVALUATIONS * keys))
 
 

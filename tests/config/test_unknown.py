@@ -85,7 +85,7 @@ def test_many_choices_and_settings_that_are_not_typed_get_no_commands(refused, w
 
 def test_a_setting_that_all_choices_lack_is_explained_by_all_that_they_have(refused):
     assert (
-        "no setting 'width' in 'model'. Did you mean 'model=gaussian model.width=1'? Choose ch"
+        "no setting 'width' in 'model'. Did you mean 'model=gaussian model.width=1'? Choose hid"
         in refused("-m", "model=additive,dot", "model.width=1")
     )
     assert (

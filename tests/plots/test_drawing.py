@@ -10,6 +10,7 @@ import re
 from importlib.metadata import version
 from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -64,7 +65,7 @@ SHOWN = ("d", "style", "x", "y", "width", "height", "transform")
 
 
 @pytest.fixture
-def runs(regression_run, sequence_run, tmp_path):
+def runs(regression_run, sequence_run, width_check, tmp_path):
     """Writes the runs of which each kind of picture is drawn, and returns the folder."""
 
     def curves():
@@ -92,6 +93,12 @@ def runs(regression_run, sequence_run, tmp_path):
             probed = [Probed("test", "decoded", name, {"exact": v}) for name, v in values.items()]
             write_probed(folder, probed)
 
+    def widths():
+        for seed in (0, 1):
+            learned = (1.0 + seed, 0.4 + seed / 10)
+            check = msgspec.structs.replace(width_check, learned=learned)
+            regression_run(f"{seed}", seed=seed, width_check=check)
+
     def positions():
         named = {"model": "additive", "data": "reverse", "arch": "rnn"}
         sequence_run(choices={**named, "positions": "sinusoidal"}, settings={"arch.dim": 16})
@@ -100,6 +107,7 @@ def runs(regression_run, sequence_run, tmp_path):
         "lengths": lengths,
         "consistency": sizes,
         "interventions": replaced,
+        "widths": widths,
         "encoding": positions,
     }
 

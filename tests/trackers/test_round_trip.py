@@ -16,7 +16,13 @@ def test_a_run_that_is_imported_again_is_the_same(tracker, place, succeeds, tmp_
         pytest.skip(f"{tracker} is not installed")
     from attnexp.runs.folder import load_run
 
-    words = ["model=gaussian_learned", "train.max_epochs=3", f"tracker={tracker}", "figures=false"]
+    words = [
+        "model=gaussian_learned",
+        "train.max_epochs=3",
+        "model.check_width=false",
+        f"tracker={tracker}",
+        "figures=false",
+    ]
     done = python(
         *["-m", "attnexp", *words, "model.initial_width=0.25"],
         cwd=tmp_path,

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-QUICK = ("model=gaussian_learned", "train.max_epochs=3")
+QUICK = ("model=gaussian_learned", "train.max_epochs=3", "model.check_width=false")
 
 
 @pytest.fixture

@@ -14,7 +14,12 @@ from attnexp.runs.summary import Summary
 from attnexp.trackers import trackio as tracker
 from attnexp.trackers.trackio import Trackio
 
-QUICK = ("model=gaussian_learned", "train.max_epochs=3", "tracker=trackio")
+QUICK = (
+    "model=gaussian_learned",
+    "train.max_epochs=3",
+    "model.check_width=false",
+    "tracker=trackio",
+)
 SUMMARY = Summary(
     schema=1,
     status=Status.RUNNING,

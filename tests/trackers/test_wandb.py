@@ -14,7 +14,7 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
 from attnexp.trackers.wandb import Wandb
 
-QUICK = ("model=gaussian_learned", "train.max_epochs=3", "tracker=wandb")
+QUICK = ("model=gaussian_learned", "train.max_epochs=3", "model.check_width=false", "tracker=wandb")
 MACHINE = "the-name-of-this-machine"
 SUMMARY = Summary(
     schema=1,
