@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import is_signed
-from attnexp.attention.pooling import LARGE
+from attnexp.attention.pooling import LARGE as LARGE
 from attnexp.attention.statistics import (
     entropy,
     is_uniform,
