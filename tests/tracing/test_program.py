@@ -29,7 +29,6 @@ SMALL = ("arch.dim=8", "arch.layers=1", "arch.heads=2", "arch.ff_dim=8")
 
 WORDS = [
     *(("model=" + name, *CURVE) for name in choice_names("model")),
-    *(("normalizer=" + name, "model=scaled_dot", *CURVE) for name in choice_names("normalizer")),
     ("model=additive", "arch.features=4", "arch.heads=2", *CURVE),
     ("arch=rnn", "model=additive", *SHORT, "arch.hidden_dim=8", "arch.embed_dim=6"),
     ("arch=rnn", "model=dot", *SHORT, "arch.hidden_dim=8", "arch.cell=lstm", "arch.layers=2"),
@@ -134,6 +133,7 @@ def random(weights):
 
 
 REWRITES = {
+    "learned": lambda weights, valid: weights,
     "uniform": by_class(Uniform()),
     "hard": by_class(Hard()),
     "shuffled": by_class(Shuffled()),
