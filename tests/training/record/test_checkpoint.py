@@ -375,6 +375,7 @@ def test_a_run_that_is_no_replica_resumes_all_the_same(undisturbed, tmp_path, mo
     assert numbers(tmp_path) == undisturbed("adam, dropout, without native steps")[0]
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @pytest.mark.parametrize("begun", ["auto", "false"])
 def test_a_run_goes_on_by_the_steps_that_it_began_with(
