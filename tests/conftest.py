@@ -51,7 +51,7 @@ CHECKED = ("benchmarks", "cli", "devices", "docs", "sweeps")
 def pytest_configure(config: pytest.Config) -> None:
     """Run all tests but slow ones of a folder or file that is named."""
     named = config.args_source is pytest.Config.ArgsSource.ARGS
-    if named and config.option.markexpr == TIER and not hasattr(config, "workerinput"):
+    if named and config.option.markexpr == TIER:
         config.option.markexpr = "not slow"
 
 
