@@ -240,6 +240,6 @@ def _copy(source: Path, target: Path) -> None:
 def _remove_leftovers(parent: Path) -> None:
     """Remove the folders of earlier starts that were killed, and nothing else."""
     for folder in parent.glob(f"{_PREFIX}*"):
-        own = _LEFTOVER.fullmatch(folder.name) and (folder / _COPY).is_dir()
+        own = _LEFTOVER.fullmatch(folder.name) and os.path.isdir(folder / _COPY)
         if own and not lock.is_held(folder):
             shutil.rmtree(folder, ignore_errors=True)
