@@ -59,6 +59,24 @@ FULL = {
 """Sentences for the system's errors about a full disk."""
 
 
+SHORT = {
+    r"^(\w+\.)*(OutOf)?MemoryError\b|an(no|')t allocate memory|failed to map segment": (
+        "memory has run out: end other programs, or raise the limit of ulimit -v"
+    ),
+    r"Too many open files": "too many files are open: raise the limit of ulimit -n",
+    r"can't start new thread": "no further thread starts: raise the limits of ulimit -u and -v",
+}
+"""Sentences for the errors about what a machine or a limit has too little of, by their texts."""
+
+
+def shortage(text: str) -> str:
+    """Return what there is too little of, or nothing for another error.
+
+    `text` is the last line of a traceback: the type of an error and its message.
+    """
+    return next((short for what, short in SHORT.items() if re.search(what, text)), "")
+
+
 def message(error: BaseException) -> str:
     """Return the message of an error that code of the user's has raised."""
     if isinstance(error, SystemExit):
