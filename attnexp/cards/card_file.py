@@ -3,13 +3,14 @@
 Verdicts are computed from it, so that cards of several people are judged as one is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from attnexp.cards.rows import CardRow
+from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError, refusal
 from attnexp.runs.files import read_bytes, write_output
 from attnexp.select.sample import EXAMPLES, Sample
@@ -109,16 +110,31 @@ def write_card(path: Path, card: Card) -> None:
 
 
 def read_card(path: Path) -> Card:
-    """Return the card in a file. Raises RequestError for a file that is not a card."""
+    """Return the card in a file.
+
+    Raises RequestError for a file that is not a card, and for a word in it that a file may not
+    hold: see `require_plain`.
+    """
     try:
         card = msgspec.json.decode(read_bytes(path), type=Card)
         if empty := next((trial.name for trial in card.trials if not trial.rows), None):
             raise msgspec.ValidationError(f"its trial {empty} has no rows")
-        return card
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {refusal(error)}") from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RequestError(f"{path} is not a card: {error}") from error
+    for word in dict.fromkeys(_words(card)):
+        require_plain(word, path)
+    return card
+
+
+def _words(card: Card) -> Iterator[str]:
+    """Yield the words of a card that become part of a command line."""
+    yield f"device={card.device}"
+    for trial in card.trials:
+        for row in trial.rows:
+            yield from row.words
+            yield from (f"{name}={value}" for name, value in row.tuned.items())
 
 
 def require_same(card: Card, name: str, level: str, seeds: int, rows: Sequence[CardRow]) -> None:
