@@ -9,10 +9,9 @@ from typing import Literal
 
 import msgspec
 
-from attnexp.cards.rows import CardRow
 from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError, refusal
-from attnexp.runs.files import read_bytes, write_output
+from attnexp.runs.files import read_bytes, write_bytes
 from attnexp.select.sample import EXAMPLES, Sample
 
 
@@ -105,8 +104,8 @@ def encoded(card: Card) -> bytes:
 
 
 def write_card(path: Path, card: Card) -> None:
-    """Write a card as JSON. Raises RequestError if the file cannot be written."""
-    write_output("--output", path, encoded(card))
+    """Write a card as JSON. Raises OSError if the file cannot be written."""
+    write_bytes(path, encoded(card))
 
 
 def read_card(path: Path) -> Card:
@@ -135,28 +134,6 @@ def _words(card: Card) -> Iterator[str]:
         for row in trial.rows:
             yield from row.words
             yield from (f"{name}={value}" for name, value in row.tuned.items())
-
-
-def require_same(card: Card, name: str, level: str, seeds: int, rows: Sequence[CardRow]) -> None:
-    """Raise RequestError unless a card in a file has this level, these seeds and these rows."""
-    there = [[(row.label, tuple(row.words)) for row in trial.rows] for trial in card.trials]
-    asked = [(row.label, row.words) for row in rows]
-    labels = [[label for label, _ in each] for each in (next(iter(there), []), asked)]
-    for what, ours, theirs in (("level", level, card.level), ("seeds", seeds, card.seeds)):
-        if ours != theirs:
-            raise RequestError(f"--into: {name} has {what} {theirs}, and {ours} is asked for")
-    if any(each != asked for each in there):
-        own, other = (", ".join(each) for each in labels)
-        raise RequestError(f"--into: {name} has the rows {own}, and {other} are asked for")
-
-
-def extended(card: Card, more: Card) -> Card:
-    """Return a card with the trials of another, whose date and versions it then has."""
-    return msgspec.structs.replace(
-        more,
-        wall_minutes=round(card.wall_minutes + more.wall_minutes, 2),
-        trials=[*card.trials, *more.trials],
-    )
 
 
 def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:

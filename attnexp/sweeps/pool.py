@@ -28,7 +28,7 @@ from omegaconf import OmegaConf
 from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.core import console
-from attnexp.core.errors import RunFailedError
+from attnexp.core.errors import MachineError
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
@@ -84,7 +84,7 @@ class ChildProcess:
     def start(self, preloaded: Sequence[str] = (PRELOADED,)) -> None:
         """Start the process. A server that is stopped would never fork it, and is replaced.
 
-        Raises RunFailedError if it fails to start three times in a row.
+        Raises MachineError if it fails to start three times in a row.
         """
         if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
             multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
@@ -97,7 +97,7 @@ class ChildProcess:
             except OSError as error:
                 cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '/tmp')})"
             console.warn(f"a worker process does not start: {cause}")
-        raise RunFailedError(f"the worker process has not started in {STARTS} attempts: {cause}")
+        raise MachineError(f"the worker process has not started in {STARTS} attempts: {cause}")
 
     def _started(self, preloaded: Sequence[str]) -> BaseProcess:
         """Start the process. Neither it nor its server takes modules from the current directory."""
@@ -189,7 +189,7 @@ class WorkerProcess(ChildProcess):
     def submit(self, jobs: Sequence[Job]) -> None:
         """Send a group of jobs to the process.
 
-        Raises RunFailedError if it fails to start three times in a row.
+        Raises MachineError if it fails to start three times in a row.
         """
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
