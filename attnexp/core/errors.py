@@ -40,6 +40,10 @@ class RunFailedError(Exception):
     """A run began and did not end well. The text is for the user; exit code 1."""
 
 
+class MachineError(RunFailedError):
+    """The machine has no process or no room on its disk for a run, whatever its settings are."""
+
+
 class CommandEnded(SystemExit):
     """A part of attnexp ends the command with this code, and has said why.
 
@@ -87,6 +91,11 @@ def message(error: BaseException) -> str:
 def refusal(error: OSError) -> str:
     """Return why the system has refused to read or write, in words: `the disk is full`."""
     return FULL.get(error.errno or 0, error.strerror or str(error))
+
+
+def is_full(error: str | None) -> bool:
+    """Return whether the text of an error says that the disk is full."""
+    return any(sentence in (error or "") for sentence in FULL.values())
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

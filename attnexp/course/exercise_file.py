@@ -14,6 +14,7 @@ import msgspec
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
+from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError, none_of, writable
 from attnexp.core.language import LANGUAGES
 from attnexp.runs import lock
@@ -142,7 +143,8 @@ def question(name: str) -> str:
 def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:
     """Return the exercise in a folder, and its answer so far.
 
-    Raises RequestError for a folder that holds no exercise, and for files that cannot be read.
+    Raises RequestError for a folder that holds no exercise, for files that cannot be read, and for
+    a setting of its runs that a file may not hold: see `require_plain`.
     """
     if not os.path.isfile(folder / DESCRIPTION):
         raise RequestError(
@@ -155,7 +157,18 @@ def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:
         raise RequestError(
             f"{folder / DESCRIPTION} must have exactly one of comparison, heads and forecast"
         )
+    for settings in _settings(description):
+        for name, value in settings.items():
+            require_plain(f"{name}={value}", folder / DESCRIPTION)
     return description, read_document(folder / ANSWER, ExerciseAnswer)
+
+
+def _settings(exercise: Exercise) -> Iterator[dict[str, Setting]]:
+    """Yield the settings of the runs that an exercise asks for."""
+    if exercise.comparison is not None:
+        yield from (*exercise.comparison.sides, exercise.comparison.same)
+    if exercise.heads is not None:
+        yield exercise.heads.same
 
 
 def begun() -> Iterator[tuple[str, Path]]:

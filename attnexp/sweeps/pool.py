@@ -30,7 +30,7 @@ from omegaconf import OmegaConf
 from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.core import console
-from attnexp.core.errors import RunFailedError, shortage
+from attnexp.core.errors import MachineError, shortage
 from attnexp.core.secrets import redacted
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
@@ -87,7 +87,7 @@ class ChildProcess:
     def start(self, preloaded: Sequence[str] = (PRELOADED,)) -> None:
         """Start the process. A server that is stopped would never fork it, and is replaced.
 
-        Raises RunFailedError if it fails to start three times in a row, or for lack of memory or of
+        Raises MachineError if it fails to start three times in a row, or for lack of memory or of
         numbers of files.
         """
         if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
@@ -101,9 +101,9 @@ class ChildProcess:
             except OSError as error:
                 cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '/tmp')})"
             if short := shortage(cause):
-                raise RunFailedError(f"a worker process does not start: {short}")
+                raise MachineError(f"a worker process does not start: {short}")
             console.warn(f"a worker process does not start: {cause}")
-        raise RunFailedError(f"the worker process has not started in {STARTS} attempts: {cause}")
+        raise MachineError(f"the worker process has not started in {STARTS} attempts: {cause}")
 
     def _started(self, preloaded: Sequence[str]) -> BaseProcess:
         """Start the process. Neither it nor its server takes modules from the current directory."""
@@ -197,7 +197,7 @@ class WorkerProcess(ChildProcess):
     def submit(self, jobs: Sequence[Job]) -> None:
         """Send a group of jobs to the process.
 
-        Raises RunFailedError if it fails to start three times in a row.
+        Raises MachineError if it fails to start three times in a row.
         """
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job

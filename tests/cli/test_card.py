@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from imported import IMPORTED, python
 
 SMALL = ("--quick", "--seeds", "2", "--trials", "mine", "--device", "cpu")
@@ -182,6 +183,42 @@ REFUSED = {
 def test_what_makes_no_card_is_refused_in_a_sentence(refused, words, message):
     assert message in refused("card", "--device", "cpu", *words)
     assert not Path("outputs").exists()
+
+
+def hostile(**changes):
+    """Write a shipped card without its trial sine, whose rows of the subject have these changes."""
+    card = json.loads((ROOT / "docs" / "cards" / "dot-quick.json").read_text())
+    card["trials"] = [trial for trial in card["trials"] if trial["name"] != "sine"]
+    for trial in card["trials"]:
+        trial["rows"][0] |= changes
+        card["subject"] = trial["rows"][0]["label"]
+    Path("a.json").write_text(json.dumps(card))
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        (
+            {
+                "label": "dot model._target_=evil.S",
+                "words": ["model._target_=evil.S", "model=dot", "normalizer=softmax"],
+            },
+            "model._target_=evil.S",
+        ),
+        (
+            {"label": "../../evil", "words": ["model=../../evil", "normalizer=softmax"]},
+            "model=../../evil",
+        ),
+        ({"tuned": {"tracker._target_": "evil.S"}}, "tracker._target_=evil.S"),
+    ],
+    ids=["a class", "a path", "a tuned value"],
+)
+@pytest.mark.parametrize("how", [["--check"], ["--trials", "sine", "--into"]], ids=" ".join)
+def test_a_card_of_somebody_else_runs_no_code(refused, tmp_path, how, changes, word):
+    (tmp_path / "evil.py").write_text("open('harmed', 'w')\nclass S: pass\n")
+    hostile(**changes)
+    assert f"a.json: '{word}' is refused" in refused("card", "--device", "cpu", *how, "a.json")
+    assert {path.name for path in tmp_path.iterdir()} == {"evil.py", "a.json"}
 
 
 def measured(path):

@@ -345,16 +345,15 @@ def test_a_claim_of_another_task_carries_over_or_not(write, claims):
 
 
 def test_the_list_imports_no_package_to_find_configurations(write, claims, tmp_path):
-    short = changed(MINE, "seeds: 6", "seeds: 1")
-    write(short)
-    claims("mine")
     package = tmp_path / "theirs"
     (package / "conf").mkdir(parents=True)
     (package / "__init__.py").write_text("open('imported.txt', 'w').close()\n")
     word = "- ['hydra.searchpath=[pkg://theirs.conf]', model=gaussian_learned"
-    write(changed(short, "- [model=gaussian_learned", word))
-    claims()
-    assert not (tmp_path / "imported.txt").exists()
+    write(changed(MINE, "- [model=gaussian_learned", word))
+    for line in ([], ["mine"]):
+        claims(*line, code=2)
+        assert not (tmp_path / "imported.txt").exists()
+    write(MINE)
     primary = "defaults: [_self_]\nhydra: {searchpath: ['pkg://theirs.conf']}\n"
     (tmp_path / "my_conf" / "config.yaml").write_text(primary)
     claims(code=2)

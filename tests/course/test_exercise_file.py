@@ -52,6 +52,15 @@ def test_start_copies_an_exercise_by_its_name_or_its_folder(name, tmp_path, monk
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "yours"]
 
 
+@pytest.mark.parametrize("name", ["bandwidth", "which_head"])
+def test_a_setting_that_names_code_is_refused(name, tmp_path):
+    mine = exercises.start(name, tmp_path / "mine")
+    crafted = (mine / DESCRIPTION).read_text().replace("same:", "same:\n    model._target_: evil.S")
+    (mine / DESCRIPTION).write_text(crafted)
+    with pytest.raises(RequestError, match=r"exercise\.yaml: 'model\._target_=evil\.S' is refused"):
+        exercises.read_exercise(mine)
+
+
 def test_start_writes_nothing_where_a_file_cannot_be_copied(tmp_path, monkeypatch):
     def full(self, content):
         raise OSError(errno.ENOSPC, "No space left on device", str(self))
