@@ -1,5 +1,6 @@
 """Where a card is written. A card that is there already keeps its trials."""
 
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -35,9 +36,9 @@ class CardPlace:
 
         Raises RequestError for a file that is not a card, and for a page without its card.
         """
-        if self.path.exists():
+        if os.path.exists(self.path):
             return read_card(self.path)
-        if self.page.exists():
+        if os.path.exists(self.page):
             raise RequestError(
                 f"{self.page} is there without {self.path.name}, and a new page would replace it: "
                 f"name another with {OUTPUT}, or move it away"
@@ -47,8 +48,8 @@ class CardPlace:
     def require_writable(self) -> None:
         """Raise RequestError if the card or the runs could not be written; change nothing."""
         named = self.option or RUNS
-        for option, path in ((named, self.path), (named, self.page), (RUNS, FOLDER / "run")):
-            folder = next(parent for parent in path.parents if parent.exists())
+        for option, path in ((named, self.page), (named, self.path), (RUNS, FOLDER / "run")):
+            folder = next(parent for parent in path.parents if os.path.exists(parent))
             require_output(option, folder / path.name)
 
     def require_room(

@@ -97,7 +97,7 @@ def test_the_error_of_a_server_is_said_without_its_traceback(
     worker, monkeypatch, tmp_path, capfd, fault, sentence
 ):
     (tmp_path / "faulty.py").write_text(fault)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     pool._kill_server(pool._running_server())
     with pytest.raises(RunFailedError, match=sentence):
         worker.start(["faulty"])
