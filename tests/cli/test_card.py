@@ -84,6 +84,7 @@ def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeed
     assert there == runs
 
 
+@pytest.mark.slow
 def test_more_seeds_repeat_none(own, succeeds):
     words = own(GOOD)
     succeeds("card", *words)
@@ -101,6 +102,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("body", "why"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_score_has_a_card_that_says_so(own, succeeds, body, why):
     succeeds("card", *own(body))
@@ -251,6 +253,7 @@ def test_a_card_that_was_killed_five_times_is_the_same(own, tmp_path):
     assert measured(tmp_path / name) == measured(tmp_path / "whole" / name)
 
 
+@pytest.mark.slow
 def test_two_rows_of_a_card_are_made_anew(own, succeeds, in_process):
     """The same build gives the same numbers; a number that no run gives is found."""
     words = own(GOOD)

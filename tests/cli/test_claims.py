@@ -344,6 +344,7 @@ def test_a_claim_of_another_task_carries_over_or_not(write, claims):
     assert "does not carry over to this task" in line_of(claims())
 
 
+@pytest.mark.slow
 def test_the_list_imports_no_package_to_find_configurations(write, claims, tmp_path):
     package = tmp_path / "theirs"
     (package / "conf").mkdir(parents=True)

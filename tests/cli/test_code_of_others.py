@@ -76,6 +76,7 @@ PLACES = {
 }
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("put", PLACES.values(), ids=PLACES)
 def test_no_verb_runs_what_a_summary_names(place, put):
     shutil.copytree(RUN, place / "run")

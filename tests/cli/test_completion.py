@@ -126,6 +126,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_candidates_of_each_verb_and_of_a_setting(folder):
     found = asked(list(EXPECTED), folder)
     listed = {line: sorted(filter(None, words)) for line, words in found.items()}

@@ -480,7 +480,7 @@ def test_the_answer_of_a_solution_is_right_for_the_runs_of_its_commands(
     assert code == 0, [check for check in found["checks"] if not check["passed"]]
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "stub", "solved"),
     [

@@ -188,6 +188,7 @@ def test_a_law_of_ones_own_is_an_intervention(
     assert "blurred is neither a run nor an intervention" in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     said = in_process("new", "claim", "smooth", "--into", "mine").stdout
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.yaml")] == [

@@ -115,6 +115,7 @@ def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
     assert worker._process.exitcode is None
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("optimizer", "imports"), [("torch.optim.Adam", True), ("attnexp.training.optimizers.X", False)]
 )

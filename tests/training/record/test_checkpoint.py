@@ -288,7 +288,7 @@ def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, undisturbed, tmp
     assert numbers(tmp_path / "cut") == undisturbed("snapshots, dropout, a target")[0]
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.check
 @pytest.mark.parametrize(
     "damage",
