@@ -48,7 +48,7 @@ class CardPlace:
     def require_writable(self) -> None:
         """Raise RequestError if the card or the runs could not be written; change nothing."""
         named = self.option or RUNS
-        for option, path in ((named, self.page), (named, self.path), (RUNS, FOLDER / "run")):
+        for option, path in ((named, self.page), (named, self.path), (RUNS, FOLDER / ".runs")):
             folder = next(parent for parent in path.parents if os.path.exists(parent))
             require_output(option, folder / path.name)
 

@@ -97,6 +97,7 @@ class ChildProcess:
                 self._process = self._started(preloaded)
                 return
             except EOFError:
+                _kill_server(self._server)  # if it is dead already, it has said why
                 cause = _last_error() or f"its server has died or was silent for {START:g} seconds"
             except OSError as error:
                 cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '/tmp')})"
