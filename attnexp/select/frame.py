@@ -238,13 +238,14 @@ def load_results(*paths: str | Path) -> "pd.DataFrame":
     path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
     `peak_memory_mb`), where it ran (`device`, `torch`, `commit`, ...), `key` and `folder`.
     `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
-    read are left out; `frame.attrs["skipped"]` says which and why.
+    read are left out, and runs of other results versions; `frame.attrs["skipped"]` says which and
+    why.
 
     Raises RequestError for a path that is not a folder.
     """
     collected = collect(paths or ("outputs",))
     frame = make_frame(collected.runs)
-    frame.table.attrs |= {"better": frame.better, "skipped": collected.skipped}
+    frame.table.attrs |= {"better": frame.better, "skipped": collected.left_out}
     return frame.table
 
 

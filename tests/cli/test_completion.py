@@ -115,7 +115,7 @@ def asked(lines: list[str], folder: Path) -> dict[str, list[str]]:
 
 @pytest.fixture
 def folder(tmp_path):
-    stored = ROOT / "tests" / "runs" / "stored" / "additive-reverse"
+    stored = ROOT / "tests" / "runs" / "stored" / "v2" / "additive-reverse"
     shutil.copytree(stored, tmp_path / "outputs" / "additive-reverse")
     (tmp_path / "own.csv").touch()
     (tmp_path / "my_conf" / "claim" / "mine").mkdir(parents=True)
