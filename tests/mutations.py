@@ -53,6 +53,11 @@ FAULTS = (
         "more = len(one.learned) > len(other.learned)",
     ),
     (
+        "cards/judge.py",
+        "if one and other and (p := _fisher(one, other)) <= LEVEL:",
+        "if one and other and (p := _fisher(one, other)) <= 2 * LEVEL:",
+    ),
+    (
         "claims/bounded.py",
         "for end in (low, high)}",
         "for end in (low, low)}",
@@ -63,9 +68,29 @@ FAULTS = (
         "if most > self.least:",
     ),
     (
+        "cli/arguments.py",
+        "return count(text) - 1",
+        "return count(text)",
+    ),
+    (
+        "core/errors.py",
+        "get_close_matches(name.lower(), known, n=MOST_NEAR, cutoff=0.6)",
+        "get_close_matches(name, known, n=MOST_NEAR, cutoff=0.6)",
+    ),
+    (
         "core/masks.py",
         "masked_fill(own >= 0, -torch.inf)",
         "masked_fill(own > 0, -torch.inf)",
+    ),
+    (
+        "course/heads.py",
+        'sign = -1 if chosen.better.get(asked.metric) == "lower" else 1',
+        "sign = 1",
+    ),
+    (
+        "d2l/functions.py",
+        '"reduce_sum": "sum"',
+        '"reduce_sum": "mean"',
     ),
     (
         "data/markov.py",
@@ -83,6 +108,11 @@ FAULTS = (
         "before",
     ),
     (
+        "estimators/delta.py",
+        "before, shares * values.to(before.dtype), upper",
+        "before, values.to(before.dtype), upper",
+    ),
+    (
         "imported/directions.py",
         'sides[-1] == "higher" and "lower" in sides',
         'sides[-1] == "lower" and "higher" in sides',
@@ -98,6 +128,11 @@ FAULTS = (
         "scores <= kth",
     ),
     (
+        "notebooks/runs.py",
+        "for run, fit in zip(self, fits, strict=True) if fit)",
+        "for run, fit in zip(self, fits, strict=True) if not fit)",
+    ),
+    (
         "plots/lines.py",
         "bool(finite.max() / factor > finite.min())",
         "bool(finite.max() > finite.min())",
@@ -106,6 +141,11 @@ FAULTS = (
         "probe/effects.py",
         ".abs().sum(dim=-1) / 2",
         ".abs().sum(dim=-1)",
+    ),
+    (
+        "report/content.py",
+        "grids = zip(tables, report.grids[::2], report.grids[1::2], strict=True)",
+        "grids = zip(tables, report.grids[1::2], report.grids[::2], strict=True)",
     ),
     (
         "runs/key.py",
@@ -128,6 +168,11 @@ FAULTS = (
         "ages = sorted((not imported[i], started[i], i) for i in places)",
     ),
     (
+        "select/order.py",
+        '== "higher") != reverse',
+        '== "higher") == reverse',
+    ),
+    (
         "stats/exact.py",
         "if k >= first)",
         "if k > first)",
@@ -143,14 +188,34 @@ FAULTS = (
         "return middle / factor, math.sqrt(squares / len(numbers)) / factor",
     ),
     (
+        "stats/multiple.py",
+        "factors = len(p) - np.arange(len(p))",
+        "factors = len(p) - 0 * np.arange(len(p))",
+    ),
+    (
         "stats/paired.py",
         "row[seed].keys() & other[seed].keys()",
         "row[seed].keys()",
     ),
     (
+        "sweeps/objective.py",
+        "    return mean(values)",
+        "    return max(values)",
+    ),
+    (
         "sweeps/tuned.py",
         "top = (max if self.higher else min)(found.values())",
         "top = (min if self.higher else max)(found.values())",
+    ),
+    (
+        "tables/learning.py",
+        "way[value] >= 1 - NEAR",
+        "way[value] >= NEAR",
+    ),
+    (
+        "tasks/decoding.py",
+        "F.pad(ids, (0, width - ids.shape[1]), value=spec.pad)",
+        "F.pad(ids, (0, width - ids.shape[1]), value=spec.eos)",
     ),
     (
         "tasks/regression.py",
@@ -161,6 +226,11 @@ FAULTS = (
         "tracing/computed.py",
         "if i not in special]",
         "if i != spec.pad]",
+    ),
+    (
+        "trackers/guarded.py",
+        "            self._working = False\n",
+        "            self._working = True\n",
     ),
     (
         "training/early_stopping.py",

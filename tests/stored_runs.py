@@ -18,6 +18,7 @@ def make_summary(settings=None, **fields):
     """
     import msgspec
 
+    from attnexp.runs.key import RESULTS_VERSION
     from attnexp.runs.origin.provenance import GitState
     from attnexp.runs.run_status import Status
     from attnexp.runs.summary import Summary
@@ -42,6 +43,7 @@ def make_summary(settings=None, **fields):
         schema=1,
         status=Status.FINISHED,
         key="0123456789",
+        results_version=RESULTS_VERSION,
         choices={"model": "gaussian", "data": "sine", "arch": "kernel_regression"},
         config=config,
         metrics={"test_mse": 0.5, "neighbours": 7.25},

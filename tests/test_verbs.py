@@ -28,11 +28,11 @@ ON_RUNS = {
 }
 
 
-SLOWEST = ("card", "report")
+SLOWEST = {"card": pytest.mark.check, "report": pytest.mark.slow}
 
 
 @pytest.mark.parametrize(
-    "verb", [pytest.param(verb, marks=[pytest.mark.check] * (verb in SLOWEST)) for verb in VERBS]
+    "verb", [pytest.param(verb, marks=SLOWEST.get(verb, ())) for verb in VERBS]
 )
 def test_a_verb_works(verb, finished_runs, succeeds, tmp_path):
     own = shutil.copytree(finished_runs["boxcar"], tmp_path / "own")

@@ -3,15 +3,15 @@
 Verdicts are computed from it, so that cards of several people are judged as one is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from attnexp.cards.rows import CardRow
+from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError, refusal
-from attnexp.runs.files import read_bytes, write_output
+from attnexp.runs.files import read_bytes, write_bytes
 from attnexp.select.sample import EXAMPLES, Sample
 
 
@@ -104,43 +104,36 @@ def encoded(card: Card) -> bytes:
 
 
 def write_card(path: Path, card: Card) -> None:
-    """Write a card as JSON. Raises RequestError if the file cannot be written."""
-    write_output("--output", path, encoded(card))
+    """Write a card as JSON. Raises OSError if the file cannot be written."""
+    write_bytes(path, encoded(card))
 
 
 def read_card(path: Path) -> Card:
-    """Return the card in a file. Raises RequestError for a file that is not a card."""
+    """Return the card in a file.
+
+    Raises RequestError for a file that is not a card, and for a word in it that a file may not
+    hold: see `require_plain`.
+    """
     try:
         card = msgspec.json.decode(read_bytes(path), type=Card)
         if empty := next((trial.name for trial in card.trials if not trial.rows), None):
             raise msgspec.ValidationError(f"its trial {empty} has no rows")
-        return card
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {refusal(error)}") from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RequestError(f"{path} is not a card: {error}") from error
+    for word in dict.fromkeys(_words(card)):
+        require_plain(word, path)
+    return card
 
 
-def require_same(card: Card, name: str, level: str, seeds: int, rows: Sequence[CardRow]) -> None:
-    """Raise RequestError unless a card in a file has this level, these seeds and these rows."""
-    there = [[(row.label, tuple(row.words)) for row in trial.rows] for trial in card.trials]
-    asked = [(row.label, row.words) for row in rows]
-    labels = [[label for label, _ in each] for each in (next(iter(there), []), asked)]
-    for what, ours, theirs in (("level", level, card.level), ("seeds", seeds, card.seeds)):
-        if ours != theirs:
-            raise RequestError(f"--into: {name} has {what} {theirs}, and {ours} is asked for")
-    if any(each != asked for each in there):
-        own, other = (", ".join(each) for each in labels)
-        raise RequestError(f"--into: {name} has the rows {own}, and {other} are asked for")
-
-
-def extended(card: Card, more: Card) -> Card:
-    """Return a card with the trials of another, whose date and versions it then has."""
-    return msgspec.structs.replace(
-        more,
-        wall_minutes=round(card.wall_minutes + more.wall_minutes, 2),
-        trials=[*card.trials, *more.trials],
-    )
+def _words(card: Card) -> Iterator[str]:
+    """Yield the words of a card that become part of a command line."""
+    yield f"device={card.device}"
+    for trial in card.trials:
+        for row in trial.rows:
+            yield from row.words
+            yield from (f"{name}={value}" for name, value in row.tuned.items())
 
 
 def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import msgspec
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import costs_of, require_alone
-from attnexp.cards.lines import Effort, are_done, compared
+from attnexp.cards.lines import FOLDER, Effort, are_done, compared
 from attnexp.cards.numbers import NOTHING, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import SizedTrial
@@ -18,7 +17,15 @@ from attnexp.config.laws import read_laws
 from attnexp.config.probing import probe_missing
 from attnexp.config.trust import read_trust
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError, shortened
+from attnexp.core.errors import (
+    FULL,
+    MachineError,
+    RequestError,
+    RunFailedError,
+    causes,
+    refusal,
+    shortened,
+)
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.provenance import processor, versions
@@ -35,7 +42,8 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     """Run the missing parts of a card, and return it.
 
     A row of which no run ended within the minutes is not tried again in later trials. Raises
-    RequestError, before anything is run, for a row with an unknown choice.
+    RequestError, before anything is run, for a row with an unknown choice, and MachineError if no
+    worker starts or the disk is full: a row without results would be said to have failed.
     """
     # Ctrl-C while torch is imported may come out as an error of torch, which a trial would record
     import torch  # noqa: F401
@@ -74,7 +82,10 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
 
 
 def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult, Sample]:
-    """Return the measurements of a row in a trial, and its sample of the number that decides."""
+    """Return the measurements of a row in a trial, and its sample of the number that decides.
+
+    Raises MachineError as `make_card`.
+    """
     late = f"{LATE} after {effort.minutes:g} minutes"
     if task.trial.cost:
         try:
@@ -97,6 +108,7 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
                 finally:
                     jobs = compared(line)
         except (RequestError, RunFailedError) as error:
+            _require_room(error)
             why = str(error)
         if task.trial.probe:
             _probe(_runs(jobs), task.trial.probe, effort.config_dir)
@@ -110,9 +122,25 @@ def _runs(jobs: Sequence[PlannedJob]) -> list[Run]:
 
 
 def _probe(runs: Sequence[Run], names: Sequence[str], config_dir: Path | None) -> None:
-    """Make the interventions that runs lack. One that cannot be made leaves its numbers out."""
-    with suppress(Exception, SystemExit):  # code of one's own may raise anything
+    """Make the interventions that runs lack. One that cannot be made leaves its numbers out.
+
+    Raises MachineError if the disk is full.
+    """
+    try:
         laws, trust = read_laws(config_dir), read_trust([], config_dir)
         for comparison in comparisons(runs):
             for configuration in comparison.configurations:
                 probe_missing(configuration.runs, names, laws, trust)
+    except (Exception, SystemExit) as error:  # code of one's own may raise anything
+        _require_room(error)
+
+
+def _require_room(error: BaseException) -> None:
+    """Raise an error if it is a MachineError, and a MachineError if a full disk has caused it."""
+    if isinstance(error, MachineError):
+        raise error
+    for cause in causes(error):
+        if isinstance(cause, OSError) and cause.errno in FULL:
+            raise MachineError(
+                f"{cause.filename or FOLDER} cannot be written: {refusal(cause)}"
+            ) from error

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError
 
 USUAL = {"model": "scaled_dot", "normalizer": "softmax"}
@@ -31,8 +32,8 @@ class CardRow:
 def row_of(words: Sequence[str]) -> CardRow:
     """Return the row of settings such as `normalizer=sparsemax`.
 
-    Raises RequestError for a word that is not a setting, that names several values, or that is for
-    the trial to set.
+    Raises RequestError for a word that is not a setting, that names several values, that is for the
+    trial to set, or that a file may not hold: the card could not be read.
     """
     given: dict[str, str] = {}
     for word in words:
@@ -46,6 +47,7 @@ def row_of(words: Sequence[str]) -> CardRow:
                 f"{word}: trials set {name}; a card takes settings of model, normalizer, "
                 "estimator, attention, positions and arch"
             )
+        require_plain(word, "a card")
         given[name] = value
     whole = {**USUAL, **given}
     unusual = {name: value for name, value in whole.items() if USUAL.get(name) != value}

@@ -57,14 +57,14 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
         record_prediction(folder, claim.prediction.date, claim.prediction.says, has_results)
     if claim.computes:
         _compute(folder, claim, seeds[:1])
-    evidence = evidence_of(name, claim, config_dir, trusted=True)
+    evidence = evidence_of(name, claim, config_dir)
     if claim.sweeps and not evidence.runs:
         for words in claim.sweeps:
             _sweep(first_words(words, seeds[0], folder, config_dir))
-        evidence = evidence_of(name, claim, config_dir, trusted=True)
+        evidence = evidence_of(name, claim, config_dir)
     if claim.probe:
         _probe(claim, evidence.runs[: len(claim.sweeps)], config_dir)
-        evidence = evidence_of(name, claim, config_dir, trusted=True)
+        evidence = evidence_of(name, claim, config_dir)
     claim.require_numbers(evidence)
     if claim.computes:
         _compute(folder, claim, seeds)
@@ -72,7 +72,7 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
         span = f"range({seeds.start},{seeds.stop})"
         _sweep(sweep_words(words, span, folder, config_dir))
     if claim.probe:
-        _probe(claim, evidence_of(name, claim, config_dir, trusted=True).runs, config_dir)
+        _probe(claim, evidence_of(name, claim, config_dir).runs, config_dir)
 
 
 def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -> None:
@@ -81,7 +81,7 @@ def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -
     from attnexp.plots.base import Options
     from attnexp.plots.catalogue import drawn
 
-    evidence = evidence_of(name, claim, config_dir, trusted=True)
+    evidence = evidence_of(name, claim, config_dir)
     into = figures_folder(name)
     if claim.picture is not None:
         options = Options(metric=claim.picture.metric, look=look)

@@ -9,6 +9,7 @@ import msgspec
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir, first_line
+from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError
 
 GROUP = "claim"
@@ -115,7 +116,8 @@ def read_written(folder: Path) -> Written:
     """Return the fields of the file in the folder of a claim.
 
     Raises RequestError for a file without the fields of a claim, for numbers of seeds that are too
-    small, for flags in its sweeps, and for a prediction that has no date or one in the future.
+    small, for words of its sweeps that a file may not hold, and for a prediction that has no date
+    or one in the future.
     """
     path = folder / FILE
     written: Written = read_document(path, Written)
@@ -131,8 +133,7 @@ def read_written(folder: Path) -> Written:
         if (value := getattr(written, field)) < bound:
             raise RequestError(f"{path}: {field} must be at least {bound}, got {value}")
     for word in itertools.chain(*written.sweeps):
-        if word.startswith("-"):
-            raise RequestError(f"{path}: sweeps takes settings such as model=dot, got {word!r}")
+        require_plain(word, path)
     if day > (datetime.now(UTC) + EASTERNMOST).date():
         raise RequestError(f"{path}: prediction.date, {day}, is in the future")
     return written

@@ -49,7 +49,7 @@ def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> E
 
     Unless `trusted`, a claim that code of the user's decides is not judged.
     """
-    evidence = evidence_of(name, claim, config_dir, trusted)
+    evidence = evidence_of(name, claim, config_dir)
     if not trusted and claim.needs_user_code and (evidence.runs or evidence.points):
         sentence = f"code of your own decides it: attnexp claims {name}"
         verdict = Verdict("not judged", sentence)

@@ -28,9 +28,6 @@ COMPUTED = "computed.json"
 PREDICTED = "prediction.json"
 """The file of what was predicted, in the order in which it was written."""
 
-NO_PACKAGES = "hydra.searchpath=[]"
-"""The word, before all others, with which Hydra imports no package to find configurations in it."""
-
 
 class Origin(msgspec.Struct, frozen=True):
     """The origin of computed points: the function with its arguments, its code, and the version.
@@ -127,9 +124,7 @@ def sweep_words(
     words: Sequence[str], seeds: str, folder: Path, config_dir: Path | None
 ) -> list[str]:
     """Return the arguments of `attnexp -m` that run a sweep of a claim at these seeds."""
-    given = [f"seed={seeds}", "figures=false", f"output_dir={folder}"]
-    if not any(word.startswith("hydra/launcher=") for word in words):
-        given.append("hydra/launcher=parallel")
+    given = [f"seed={seeds}", "figures=false", f"output_dir={folder}", "hydra/launcher=parallel"]
     return [*own_words(config_dir), *words, *given]
 
 
@@ -140,8 +135,7 @@ def first_words(
     from attnexp.sweeps.line import jobs_of  # which imports Hydra
 
     first = jobs_of(sweep_words(words, str(seed), folder, config_dir))[0]
-    of_hydra = [word for word in words if word.startswith("hydra/launcher=")]
-    return [*own_words(config_dir), *of_hydra, *(override.text for override in first.overrides)]
+    return [*own_words(config_dir), *(override.text for override in first.overrides)]
 
 
 def finished_runs(folder: Path) -> list[Run]:
@@ -149,15 +143,12 @@ def finished_runs(folder: Path) -> list[Run]:
     return [run for run in collect([folder]).runs if run.finished] if os.path.isdir(folder) else []
 
 
-def evidence_of(
-    name: str, claim: Claim, config_dir: Path | None, trusted: bool, root: Path = FOLDER
-) -> Evidence:
+def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = FOLDER) -> Evidence:
     """Return the evidence for a claim: the runs of its jobs as they are now, and its points.
 
     A run in the folder of the claim counts if a sweep of the claim, composed at the seeds that are
     there, has a job with its key. Runs that tuned settings do not count. `root` holds the folder of
-    each claim. Unless `trusted`, no code of the user's is run. Raises RequestError if a sweep
-    cannot be composed.
+    each claim. No code of the user's is run. Raises RequestError if a sweep cannot be composed.
     """
     folder = root / name
     found = [
@@ -172,8 +163,7 @@ def evidence_of(
 
         for words in claim.sweeps:
             line = sweep_words(words, ",".join(map(str, seeds)), folder, config_dir)
-            first = [] if trusted else [NO_PACKAGES]
-            keys |= {job.place.key for job in jobs_of([*first, *line])}
+            keys |= {job.place.key for job in jobs_of(line)}
     own = [run for run in found if run.summary.key in keys]
     points = read_points(folder, origin_of(claim.computes, claim.own)) if claim.computes else []
     decided = [point for point in points if point.seed >= claim.first_seed]

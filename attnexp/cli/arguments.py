@@ -15,6 +15,7 @@ from attnexp.cli.candidates import Candidates, files, runs
 from attnexp.core.errors import CommandEnded, RequestError, nearest_text, none_of
 from attnexp.core.language import LANGUAGES
 from attnexp.runs.files import SUMMARY
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import FORMATS, Output, chosen_format
 from attnexp.tables.paper import Paper, of_venue
 
@@ -175,6 +176,17 @@ def add_where(parser: Arguments) -> None:
     """Add the argument that chooses among the runs below the paths."""
     parser.add_argument(
         "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
+    )
+
+
+def add_results_version(parser: Arguments) -> None:
+    """Add the argument that chooses the results version of the runs below the paths."""
+    parser.add_argument(
+        "--results-version",
+        type=limit,
+        default=RESULTS_VERSION,
+        metavar="N",
+        help=f"runs of another version of the results ({RESULTS_VERSION}); 0 is of none",
     )
 
 

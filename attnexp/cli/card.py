@@ -10,12 +10,14 @@ from attnexp.cli.arguments import Arguments, count, fraction, listed
 from attnexp.cli.candidates import chosen
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError, writable
-from attnexp.runs.files import file_word, require_output, write_output
+from attnexp.core.errors import RequestError, RunFailedError
+from attnexp.runs.files import file_word
 from attnexp.runs.origin.command_line import own_words
 
 if TYPE_CHECKING:
     from attnexp.cards.card_file import Card
+    from attnexp.cards.card_place import CardPlace
+    from attnexp.cards.rows import CardRow
 
 TAKEN = ("model", "normalizer", "estimator", "attention", "positions", "arch")
 """The groups whose choices and settings make a row."""
@@ -59,72 +61,90 @@ def main(argv: Sequence[str]) -> None:
 
 def _card(arguments: argparse.Namespace) -> "Card | None":
     """Write a card and return it, None after --dry-run."""
-    from attnexp.cards.card_file import extended, read_card, require_same, write_card
+    from attnexp.cards.card_file import read_card
+    from attnexp.cards.card_place import INTO
     from attnexp.cards.carry_out import make_card
-    from attnexp.cards.lines import FOLDER, Effort
-    from attnexp.cards.nearest import with_products
-    from attnexp.cards.rows import rows_of
+    from attnexp.cards.lines import Effort
     from attnexp.cards.trial import MINUTES, SEEDS, LevelName, read_tasks
 
-    there = read_card(arguments.into) if arguments.into else None
-    if there is not None:
-        if not there.trials or arguments.output is not None or arguments.into.suffix != ".json":
+    into = read_card(arguments.into) if arguments.into else None
+    _complete(arguments, into)
+    stored = next((name for name in SEEDS if into is not None and name == into.level), None)
+    level: LevelName = arguments.level or stored or "default"
+    if arguments.config_dir is not None:
+        search_user_modules(arguments.config_dir)
+    tasks = read_tasks(level, arguments.trials, arguments.config_dir)
+    rows = _rows(arguments, into, any(task.trial.of_products for task in tasks))
+    place = _place(arguments, rows[0].label, level)
+    seeds = arguments.seeds or SEEDS[level]
+    if (there := place.stored()) is not None:
+        if place.option == INTO:
+            tasks = [
+                task for task in tasks if task.name not in {each.name for each in there.trials}
+            ]
+        asked = [(row.label, row.words) for row in rows]
+        place.require_room(there, level, seeds, asked, [task.name for task in tasks])
+    if arguments.dry_run:
+        for task in tasks:
+            console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
+        return None
+    place.require_writable()
+    minutes = arguments.minutes or MINUTES[level]
+    effort = Effort(level, seeds, minutes, arguments.device, arguments.config_dir)
+    return _written(place, make_card(rows, tasks, effort))
+
+
+def _complete(arguments: argparse.Namespace, into: "Card | None") -> None:
+    """Take what is not given from the card of --into. Raises RequestError for what is missing."""
+    if into is not None:
+        if not into.trials or arguments.output is not None or arguments.into.suffix != ".json":
             raise RequestError("--into takes a CARD.json with trials, and no --output")
-        arguments.words = arguments.words or there.trials[0].rows[0].words
-        arguments.seeds = arguments.seeds or there.seeds
+        arguments.words = arguments.words or into.trials[0].rows[0].words
+        arguments.seeds = arguments.seeds or into.seeds
     if not arguments.words:
         raise RequestError("name what the card is of, such as model=cosine or normalizer=sparsemax")
     if arguments.minutes == 0:
         raise RequestError("--minutes must be greater than 0")
     if arguments.output is not None and arguments.output.suffix != ".html":
         raise RequestError(f"--output: {arguments.output} must end with .html, next to its JSON")
-    stored = next((name for name in SEEDS if there is not None and name == there.level), None)
-    level: LevelName = arguments.level or stored or "default"
-    if arguments.config_dir is not None:
-        search_user_modules(arguments.config_dir)
-    tasks = read_tasks(level, arguments.trials, arguments.config_dir)
-    rows = rows_of(arguments.words, _baselines(arguments, there))
-    if any(task.trial.of_products for task in tasks):
+
+
+def _rows(arguments: argparse.Namespace, into: "Card | None", by_products: bool) -> "list[CardRow]":
+    """Return the rows of a card, and say them. They know of products if a trial asks for that."""
+    from attnexp.cards.nearest import with_products
+    from attnexp.cards.rows import rows_of
+
+    rows = rows_of(arguments.words, _baselines(arguments, into))
+    if by_products:
         own = own_words(arguments.config_dir)
         rows = [with_products(row, own) for row in rows]
     for row in rows:
         console.say(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")
-    seeds = arguments.seeds or SEEDS[level]
-    if there is not None:
-        require_same(there, str(arguments.into), level, seeds, rows)
-        tasks = [task for task in tasks if task.name not in {each.name for each in there.trials}]
-    effort = Effort(
-        level,
-        seeds,
-        arguments.minutes or MINUTES[level],
-        arguments.device,
-        arguments.config_dir,
-    )
-    if arguments.dry_run:
-        for task in tasks:
-            console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
-        return None
-    output = FOLDER / f"{file_word(rows[0].label)}-{level}.html"
-    named = arguments.output or arguments.into
-    if named is not None:
-        output, option = named.with_suffix(".html"), "--into" if arguments.into else "--output"
-        with writable(option, output):
-            output.parent.mkdir(parents=True, exist_ok=True)
-        for path in (output, output.with_suffix(".json")):
-            require_output(option, path)
-    card = make_card(rows, tasks, effort)
-    if there is not None:
-        card = extended(there, card)
+    return rows
+
+
+def _place(arguments: argparse.Namespace, subject: str, level: str) -> "CardPlace":
+    """Return where the card is written: where an option says, or next to its runs."""
+    from attnexp.cards.card_place import INTO, OUTPUT, CardPlace
+    from attnexp.cards.lines import FOLDER
+
+    if arguments.into is not None:
+        return CardPlace(arguments.into, INTO)
+    if arguments.output is not None:
+        return CardPlace(arguments.output.with_suffix(".json"), OUTPUT)
+    return CardPlace(FOLDER / f"{file_word(subject)}-{level}.json")
+
+
+def _written(place: "CardPlace", card: "Card") -> "Card":
+    """Write a card, show it with the trials that are there, and return both."""
     from attnexp.cards.page import card_content, overview, summary_sentences
     from attnexp.report.render import page
     from attnexp.tables.grid import Report
     from attnexp.tables.screen import show
 
-    output.parent.mkdir(parents=True, exist_ok=True)
-    write_card(output.with_suffix(".json"), card)
-    write_output("--output", output, page(card_content(card)).encode("utf-8", "replace"))
+    card = place.add(card, lambda whole: page(card_content(whole)).encode("utf-8", "replace"))
     show(Report([overview(card)], verdicts=summary_sentences(card)))
-    console.say(f"{console.relative(output)}  {console.relative(output.with_suffix('.json'))}")
+    console.say(f"{console.relative(place.page)}  {console.relative(place.path)}")
     return card
 
 
@@ -241,6 +261,13 @@ def make_parser() -> Arguments:
     parser.add_argument(
         "--config-dir", type=Path, metavar="DIR", help="a configuration of your own"
     )
+    parser.add_argument("--dry-run", action="store_true", help="name the trials, and run nothing")
+    _add_cards(parser)
+    return parser
+
+
+def _add_cards(parser: Arguments) -> None:
+    """Add the arguments about cards that are there, and those of what is written."""
     parser.add_argument(
         "--compare", nargs="+", type=Path, metavar="CARD.json", help="cards to compare"
     )
@@ -250,11 +277,9 @@ def make_parser() -> Arguments:
     parser.add_argument(
         "--seed", type=count, default=1, metavar="N", help="--check: draw the rows by this seed"
     )
-    parser.add_argument("--dry-run", action="store_true", help="name the trials, and run nothing")
     parser.add_argument(
         "--format", choices=("table", "json"), help="default: as the FILE of --compare ends"
     )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the page; --compare: the table"
     )
-    return parser

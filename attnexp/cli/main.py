@@ -22,9 +22,11 @@ from attnexp.core.errors import (
     OutputClosedError,
     RequestError,
     RunFailedError,
+    causes,
     choose,
     nearest_text,
     refusal,
+    shortage,
     suggestion,
     with_choices,
 )
@@ -140,6 +142,9 @@ def _ending(error: Exception | KeyboardInterrupt | SystemExit) -> tuple[int, str
     if isinstance(error, RunFailedError):
         return FAILURE, str(error)
     assert isinstance(error, Exception)
+    for cause in causes(error):
+        if short := shortage(f"{type(cause).__name__}: {cause}"):
+            return FAILURE, short
     return FAULT, _fault(error)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attnexp.cli.arguments import (
     Arguments,
     add_language,
+    add_results_version,
     add_runs,
     add_view,
     add_where,
@@ -60,7 +61,7 @@ def main(argv: Sequence[str]) -> None:
 
     view = View(arguments.attention, arguments.layer, arguments.head, arguments.example)
     paths = arguments.paths or [Path(OUTPUTS)]
-    runs = chosen_runs(paths, arguments.where)
+    runs = chosen_runs(paths, arguments.where, arguments.results_version)
     kinds = check_all(arguments.kind, pictures(), "kind")
     formats = check_all(arguments.format, FORMATS, "format")
     check_animated(formats, kinds)
@@ -89,8 +90,8 @@ def nothing_to_draw(runs: "Sequence[Run]") -> str:
     return f"there is nothing to draw{why}"
 
 
-def chosen_runs(paths: Sequence[Path], where: str | None) -> "list[Run]":
-    """Return the run that is named, or else the finished runs below the paths.
+def chosen_runs(paths: Sequence[Path], where: str | None, version: int) -> "list[Run]":
+    """Return the run that is named, or else the finished runs of a results version below the paths.
 
     Raises RequestError if there is nothing to draw.
     """
@@ -100,7 +101,7 @@ def chosen_runs(paths: Sequence[Path], where: str | None) -> "list[Run]":
 
     if len(paths) == 1 and os.path.lexists(paths[0] / files.SUMMARY):
         return [load_run(paths[0])]
-    runs = selected(paths, where)
+    runs = selected(paths, where, version)
     finished = [run for run in runs if run.finished]
     if not finished:
         raise RequestError(f"none of the {len(runs)} runs has finished: name one to see its losses")
@@ -140,6 +141,7 @@ def make_parser() -> Arguments:
         help="default: the run's own figures/, or figures/ next to the runs",
     )
     add_where(parser)
+    add_results_version(parser)
     parser.add_argument(
         "--metric",
         metavar="NAME",

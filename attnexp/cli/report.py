@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_language, add_runs, add_trust, add_where
+from attnexp.cli.arguments import (
+    Arguments,
+    add_language,
+    add_results_version,
+    add_runs,
+    add_trust,
+    add_where,
+)
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
@@ -106,7 +113,7 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     """Write the page once. With `progress` it is live, and no run needs to have finished."""
     from attnexp.select.selection import selected
 
-    runs = selected(arguments.paths, arguments.where)
+    runs = selected(arguments.paths, arguments.where, arguments.results_version)
     finished = any(run.finished for run in runs)
     if not finished and not progress:
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
@@ -159,6 +166,7 @@ def make_parser() -> Arguments:
         "--output", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
     )
     add_where(parser)
+    add_results_version(parser)
     add_names(parser)
     parser.add_argument(
         "--static", action="store_true", help="leave out the models with which the page computes"

@@ -9,6 +9,7 @@ from attnexp.cli.arguments import (
     Arguments,
     add_judgement,
     add_output,
+    add_results_version,
     add_runs,
     add_where,
     asked_output,
@@ -60,7 +61,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.select.selection import say_left_out
 
     paths = arguments.paths or [OUTPUTS]
-    collected = collect(paths)
+    collected = collect(paths, arguments.results_version)
     say_left_out(collected)
     if not collected.runs:
         places = ", ".join(map(str, paths))
@@ -143,6 +144,7 @@ def make_parser() -> Arguments:
     add_runs(parser)
     parser.add_argument("--runs", action="store_true", help="one row per run, seeds not gathered")
     add_where(parser)
+    add_results_version(parser)
     parser.add_argument(
         "--by", type=listed, default=[], metavar="NAME,...", help="what the rows are, such as model"
     )

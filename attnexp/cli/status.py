@@ -43,6 +43,8 @@ def main(argv: Sequence[str]) -> None:
         if arguments.watch and console.out.is_terminal:
             console.out.clear()
         warn_skipped(progress.skipped)
+        for sentence in progress.of_other_versions:
+            console.warn_aside(sentence)
         if arguments.format == "json":
             sys.stdout.write(json.dumps(vars(progress)) + "\n")
             sys.stdout.flush()

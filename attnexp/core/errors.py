@@ -40,6 +40,10 @@ class RunFailedError(Exception):
     """A run began and did not end well. The text is for the user; exit code 1."""
 
 
+class MachineError(RunFailedError):
+    """The machine has no process or no room on its disk for a run, whatever its settings are."""
+
+
 class CommandEnded(SystemExit):
     """A part of attnexp ends the command with this code, and has said why.
 
@@ -59,6 +63,24 @@ FULL = {
 """Sentences for the system's errors about a full disk."""
 
 
+SHORT = {
+    r"^(\w+\.)*(OutOf)?MemoryError\b|an(no|')t allocate memory|failed to map segment": (
+        "memory has run out: end other programs, or raise the limit of ulimit -v"
+    ),
+    r"Too many open files": "too many files are open: raise the limit of ulimit -n",
+    r"can't start new thread": "no further thread starts: raise the limits of ulimit -u and -v",
+}
+"""Sentences for the errors about what a machine or a limit has too little of, by their texts."""
+
+
+def shortage(text: str) -> str:
+    """Return what there is too little of, or nothing for another error.
+
+    `text` is the last line of a traceback: the type of an error and its message.
+    """
+    return next((short for what, short in SHORT.items() if re.search(what, text)), "")
+
+
 def message(error: BaseException) -> str:
     """Return the message of an error that code of the user's has raised."""
     if isinstance(error, SystemExit):
@@ -69,6 +91,11 @@ def message(error: BaseException) -> str:
 def refusal(error: OSError) -> str:
     """Return why the system has refused to read or write, in words: `the disk is full`."""
     return FULL.get(error.errno or 0, error.strerror or str(error))
+
+
+def is_full(error: str | None) -> bool:
+    """Return whether the text of an error says that the disk is full."""
+    return any(sentence in (error or "") for sentence in FULL.values())
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

@@ -1,7 +1,6 @@
 """A limit of time for a block of code."""
 
-import _thread
-import signal
+import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,18 +10,19 @@ from attnexp.core.errors import RunFailedError
 
 @contextmanager
 def time_limit(seconds: float, sentence: str) -> Iterator[None]:
-    """Interrupt a block after some seconds, as Ctrl-C does, and raise RunFailedError(sentence)."""
+    """Interrupt a block after some seconds, as Ctrl-C does, and raise RunFailedError(sentence).
+
+    No signal takes part, so that a job in the background goes on ignoring Ctrl-C.
+    """
     ended = threading.Event()
+    thread = ctypes.c_ulong(threading.get_ident())
 
     def end() -> None:
         ended.set()
-        _thread.interrupt_main()
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(KeyboardInterrupt))
 
     timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
     timer.daemon = True
-    before = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
-    if not callable(before):  # a job in the background ignores Ctrl-C, and an interrupt with it
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
             timer.start()
@@ -30,7 +30,6 @@ def time_limit(seconds: float, sentence: str) -> Iterator[None]:
         finally:
             timer.cancel()
             timer.join()
-            signal.signal(signal.SIGINT, before)
     except BaseException as error:
         # An interrupt within a library may come out as an error of the library.
         if not ended.is_set():

@@ -4,6 +4,7 @@ The folder may be anywhere. `exercise.yaml` describes the checks, `answer.yaml` 
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,8 +14,11 @@ import msgspec
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
+from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError, none_of, writable
 from attnexp.core.language import LANGUAGES
+from attnexp.runs import lock
+from attnexp.runs.files import read_bytes
 
 FOLDER = Path(__file__).parent / "exercises"
 DESCRIPTION = "exercise.yaml"
@@ -24,6 +28,11 @@ HINT, SOLUTION = "hint.md", "solution.md"
 
 PASSED = ".passed"
 """The file that marks a student's folder whose checks have all passed."""
+
+_COPY = "copy"
+_PREFIX = ".exercise-"
+_LEFTOVER = re.compile(rf"{re.escape(_PREFIX)}\w{{8}}")
+"""The names of folders that `start` leaves if its process is killed, and what they hold."""
 
 Setting = str | bool | int | float
 
@@ -134,7 +143,8 @@ def question(name: str) -> str:
 def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:
     """Return the exercise in a folder, and its answer so far.
 
-    Raises RequestError for a folder that holds no exercise, and for files that cannot be read.
+    Raises RequestError for a folder that holds no exercise, for files that cannot be read, and for
+    a setting of its runs that a file may not hold: see `require_plain`.
     """
     if not os.path.isfile(folder / DESCRIPTION):
         raise RequestError(
@@ -147,7 +157,18 @@ def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:
         raise RequestError(
             f"{folder / DESCRIPTION} must have exactly one of comparison, heads and forecast"
         )
+    for settings in _settings(description):
+        for name, value in settings.items():
+            require_plain(f"{name}={value}", folder / DESCRIPTION)
     return description, read_document(folder / ANSWER, ExerciseAnswer)
+
+
+def _settings(exercise: Exercise) -> Iterator[dict[str, Setting]]:
+    """Yield the settings of the runs that an exercise asks for."""
+    if exercise.comparison is not None:
+        yield from (*exercise.comparison.sides, exercise.comparison.same)
+    if exercise.heads is not None:
+        yield exercise.heads.same
 
 
 def begun() -> Iterator[tuple[str, Path]]:
@@ -205,13 +226,33 @@ def start(name: str, folder: Path | None) -> Path:
     folder = folder or Path(source.resolve().name)
     if os.path.lexists(folder):
         raise RequestError(f"{folder} exists already: name another folder, or remove it")
+    _remove_leftovers(folder.parent)
     with (
         writable("FOLDER", folder),
-        tempfile.TemporaryDirectory(prefix=".exercise-", dir=folder.parent) as place,
+        tempfile.TemporaryDirectory(prefix=_PREFIX, dir=folder.parent) as place,
+        lock.hold(Path(place)),
     ):
-        whole = Path(place, "copy")
-        told = [in_language(file, each) for file in (HINT, SOLUTION) for each in LANGUAGES]
-        left_out = shutil.ignore_patterns("outputs", "__pycache__", *told, PASSED)
-        shutil.copytree(source, whole, ignore=left_out, copy_function=shutil.copyfile)
+        whole = Path(place, _COPY)
+        _copy(source, whole)
         whole.rename(folder)
     return folder
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder without runs, caches, and what a student's folder does not have."""
+    told = [in_language(file, each) for file in (HINT, SOLUTION) for each in LANGUAGES]
+    left_out = {"outputs", "__pycache__", *told, PASSED}
+    for place, folders, names in os.walk(source, followlinks=True):
+        folders[:] = set(folders) - left_out
+        copy = target / Path(place).relative_to(source)
+        copy.mkdir()
+        for name in set(names) - left_out:
+            (copy / name).write_bytes(read_bytes(Path(place, name)))
+
+
+def _remove_leftovers(parent: Path) -> None:
+    """Remove the folders of earlier starts that were killed, and nothing else."""
+    for folder in parent.glob(f"{_PREFIX}*"):
+        own = _LEFTOVER.fullmatch(folder.name) and os.path.isdir(folder / _COPY)
+        if own and not lock.is_held(folder):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -53,7 +53,7 @@ def check_forecast(
     if claim.needs_user_code:
         yield Check("runs", False, "the decision of the claim must be one of attnexp's")
         return
-    evidence = evidence_of(asked.claim, claim, config_dir, trusted=False, root=place / "claims")
+    evidence = evidence_of(asked.claim, claim, config_dir, root=place / "claims")
     values = evidence.sample(asked.number).means if asked.number in evidence.names() else []
     sentence = (
         f"{len(values)} seeds have {asked.number}, and at least {LEAST_SEEDS} are needed: {command}"

@@ -94,10 +94,10 @@ class NotebookRuns(tuple[NotebookRun, ...]):
 def load_runs(*paths: str | Path) -> NotebookRuns:
     """Return all runs at or below the folders, `outputs` by default, as a sequence.
 
-    Folders that cannot be read are left out; `runs.skipped` says which and why. Raises RequestError
-    for a path that is not a folder.
+    Folders that cannot be read and runs of other results versions are left out; `runs.skipped` says
+    which and why. Raises RequestError for a path that is not a folder.
     """
     collected = collect(paths or ("outputs",))
     runs = NotebookRuns(NotebookRun(run.path, run.summary) for run in collected.runs)
-    runs.skipped = tuple(collected.skipped)
+    runs.skipped = tuple(collected.left_out)
     return runs

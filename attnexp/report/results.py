@@ -111,7 +111,8 @@ def _named(table: ResultsTable, grid: Grid) -> Grid:
     after = range(grid.labels, len(grid.columns))
     first = [i for i in after if grid.columns[i].word in FIRST]
     others = [i for i in after if i not in first]
-    telling = [table.by.index(name) for name in table.telling]
+    places = {name: place for place, name in enumerate(table.by)}
+    telling = [places[name] for name in table.telling]
     several = telling if len(telling) > 1 else []
     title = grid.columns[telling[0]].title if len(telling) == 1 else said("configuration")
     order = [*first, *others, *several]
@@ -125,7 +126,8 @@ def _named(table: ResultsTable, grid: Grid) -> Grid:
 
 def text_table(grid: Grid, spare: Sequence[int] = ()) -> TextTable:
     """Return a table of texts. The columns at `spare` are hidden until somebody asks for them."""
-    heads = [Heading(head.title, head.right, i in spare) for i, head in enumerate(grid.columns)]
+    hidden = set(spare)
+    heads = [Heading(head.title, head.right, i in hidden) for i, head in enumerate(grid.columns)]
     rows = [[TextCell(cell.text, cell.strong) for cell in row] for row in grid.rows]
     return TextTable(grid.title, grid.full_caption, heads, rows)
 

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 from attnexp.runs.settings import without
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 """Version of the code as far as it decides a run's numbers. Raise it when the numbers change."""
 
 NEUTRAL = frozenset(
@@ -27,26 +28,62 @@ NEUTRAL = frozenset(
 """Settings, by dotted path, that do not change the numbers of a run."""
 
 
-ADDED = {
-    "data_seed": None,
-    "data.test_lengths": None,
-    "data.separator": None,
-    "arch.kv_heads": None,
-    "arch.window": None,
-    "arch.norm": True,
-}
-"""Settings, by dotted path, that came later, and the value that changes as little as null does."""
+ABSENT = object()
+"""In place of the value of a setting that is not there."""
+
+
+class Added(NamedTuple):
+    """A setting or group that was added after its results version began.
+
+    `neutral` returns the value that means "as before" from the other settings of a run. `choice` is
+    the choice of a group that has this value.
+    """
+
+    neutral: Callable[[Mapping[str, Any]], Any]
+    choice: str | None = None
+
+
+ADDED: dict[str, Added] = {}
+"""Settings and groups, by dotted path, that were added since the current results version began.
+
+A neutral value is not part of the key, and a stored run without the setting is read with it.
+"""
+
+MOVED: dict[str, str] = {}
+"""New dotted paths of settings that were moved since the current results version began, by old."""
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a resolved configuration that decides the numbers.
 
-    Settings that were `ADDED` and change nothing are left out, so that a run has the key that it
-    had before they were.
+    Settings that were `ADDED` are left out at their neutral values, so that a run keeps its key.
     """
-    unset = {path for path, same in ADDED.items() if _at(config, path) in (None, same)}
-    whole: dict[str, Any] = _canonical(without(config, NEUTRAL | unset))
+    neutral = {
+        path
+        for path, added in ADDED.items()
+        if _canonical(_at(config, path)) == _canonical(added.neutral(config))
+    }
+    whole: dict[str, Any] = _canonical(without(config, NEUTRAL | neutral))
     return whole
+
+
+def as_now(
+    config: Mapping[str, Any], choices: Mapping[str, str | None]
+) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """Return stored settings and choices of the current results version with today's names.
+
+    Settings that were `MOVED` have their new paths, and those that were `ADDED` neutral values.
+    """
+    settings, named = deepcopy(dict(config)), dict(choices)
+    for old, new in MOVED.items():
+        if (value := _at(settings, old)) is not ABSENT:
+            settings = _with(without(settings, {old}), new, value)
+    for path, added in ADDED.items():
+        if _at(settings, path) is ABSENT:
+            settings = _with(settings, path, added.neutral(settings))
+            if added.choice is not None:
+                named.setdefault(path, added.choice)
+    return settings, named
 
 
 def run_key(config: Mapping[str, Any], code: Mapping[str, str]) -> str:
@@ -70,8 +107,15 @@ def run_name(config: Mapping[Any, Any], choices: Mapping[str, str | None], key: 
 def _at(config: Mapping[str, Any], path: str) -> Any:
     value: Any = config
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        value = value.get(name, ABSENT) if isinstance(value, Mapping) else ABSENT
     return value
+
+
+def _with(config: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Return settings with one more, whose groups are made if they are missing."""
+    name, _, rest = path.partition(".")
+    inside = _with(config.get(name) or {}, rest, value) if rest else value
+    return {**config, name: inside}
 
 
 def _canonical(value: Any) -> Any:

@@ -28,7 +28,7 @@ from attnexp.runs.files import (
     read_bytes,
     write_bytes,
 )
-from attnexp.runs.key import RESULTS_VERSION
+from attnexp.runs.key import ADDED, MOVED, RESULTS_VERSION, as_now
 from attnexp.runs.origin.provenance import GitState, host, now, processor, system, versions
 from attnexp.runs.origin.provenance import code as code_state
 from attnexp.runs.run_status import Status
@@ -248,6 +248,20 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             self, status=status, error=error, seconds=seconds, ended=now()
         )
 
+    @property
+    def made_by(self) -> str:
+        """The results version, the version of attnexp and the commit, as far as they are known."""
+        parts = [f"results version {self.results_version or 'unknown'}"]
+        if version := self.versions.get("attnexp"):
+            parts.append(f"attnexp {clean(version)}")
+        if self.source is not None:
+            parts.append(f"commit {clean(self.source.commit)[:6]}")
+        return ", ".join(parts)
+
+    def is_of(self, version: int) -> bool:
+        """Return whether the numbers may be compared with those of a results version."""
+        return self.imported is not None or (self.results_version or 0) == version
+
     def write(self, folder: Path) -> None:
         """Write summary.json, whole or not at all, as JSON that any reader takes.
 
@@ -301,11 +315,16 @@ def written_files(folder: Path) -> dict[str, WrittenFile]:
 
 
 def require_computed(summary: Summary, folder: Path) -> None:
-    """Raise RequestError for a run that was imported: only its numbers are there."""
+    """Raise RequestError for a run that was imported, and for one of another results version."""
     if summary.imported is not None:
         raise RequestError(
             f"{folder} was imported, from {clean(summary.imported)}: it has no model and no "
             "attention"
+        )
+    if summary.results_version != RESULTS_VERSION:
+        raise RequestError(
+            f"{folder} is of {summary.made_by}, and this attnexp has results version "
+            f"{RESULTS_VERSION}: run it again, or use that attnexp"
         )
 
 
@@ -330,6 +349,9 @@ def read_summary(folder: Path | str) -> Summary:
         summary = _DECODER.decode(read_bytes(path).removeprefix(codecs.BOM_UTF8))
         if _is_deeper(summary.config, DEEPEST):
             raise ValueError(f"its config has more than {DEEPEST} levels")
+        if (ADDED or MOVED) and summary.results_version == RESULTS_VERSION:
+            config, choices = as_now(summary.config, summary.choices)
+            return msgspec.structs.replace(summary, config=config, choices=choices)
         return summary
     except FileNotFoundError:
         raise NoSummaryError(f"{folder} holds no {SUMMARY}") from None

@@ -12,6 +12,7 @@ from pathlib import Path
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import Run
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.lock import is_held
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import NoSummaryError, read_summary
@@ -27,16 +28,39 @@ BEGUN = "attnexp.log"
 class Collected:
     """The runs below some folders, in order of path, and why other folders were set aside.
 
-    `begun` are folders that a process holds and has written no summary into yet.
+    `begun` are folders that a process holds and has written no summary into yet. `others` are the
+    runs of other results versions, which are not compared with `runs`.
     """
 
     runs: list[Run] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     begun: list[str] = field(default_factory=list)
+    others: list[Run] = field(default_factory=list)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Why folders were set aside, and sentences about other results versions."""
+        return [*self.skipped, *self.of_other_versions]
+
+    @property
+    def of_other_versions(self) -> list[str]:
+        """A sentence about the runs of each other results version."""
+        made_by: dict[int | None, list[Run]] = {}
+        for run in self.others:
+            made_by.setdefault(run.summary.results_version, []).append(run)
+        return [
+            f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {runs[0].summary.made_by}: not "
+            f"compared; `attnexp results --results-version {version or 0}` shows "
+            f"{'them' if len(runs) > 1 else 'it'}"
+            for version, runs in made_by.items()
+        ]
 
 
-def collect(roots: Iterable[str | Path]) -> Collected:
+def collect(roots: Iterable[str | Path], version: int = RESULTS_VERSION) -> Collected:
     """Read every run at or below the folders; a run that is found twice counts once.
+
+    Runs of other results versions are `others`; `version` 0 is of runs without one. Imported runs
+    have no version and are compared with all.
 
     Raises RequestError for a path that is not a folder.
     """
@@ -50,7 +74,10 @@ def collect(roots: Iterable[str | Path]) -> Collected:
         real = os.path.realpath(root)
         for run in _below(root, skipped, begun):
             runs.setdefault(real + run.path.removeprefix(root), run)
-    return Collected([*runs.values()], [*skipped], [*begun])
+    found: dict[bool, list[Run]] = {True: [], False: []}
+    for run in runs.values():
+        found[run.summary.is_of(version)].append(run)
+    return Collected(found[True], [*skipped], [*begun], found[False])
 
 
 def _below(root: str, skipped: dict[str, None], begun: dict[str, None]) -> Iterator[Run]:

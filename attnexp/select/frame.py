@@ -137,7 +137,8 @@ class Frame:
     def differing(self) -> tuple[str, ...]:
         """The factors in which these runs differ, of those by which runs are compared."""
         left_out = (IGNORED_CHOICES & {*self.choices}) | self.tuned_by_split
-        return tuple(name for name in self.factors if name in self.several - left_out)
+        kept = self.several - left_out
+        return tuple(name for name in self.factors if name in kept)
 
     def shown(self, name: str, value: Any) -> Any:
         """Return a label as readers see it: another name, if the value has one in the column."""
@@ -185,7 +186,8 @@ def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
     summaries = [run.summary for run in runs]
     measured = _measured(summaries)
     names = _names(chosen)
-    choices = tuple(sorted(names, key=[*GROUPS, *names].index))
+    order = {name: place for place, name in enumerate(dict.fromkeys([*GROUPS, *names]))}
+    choices = tuple(sorted(names, key=order.__getitem__))
     fixed = [*choices, *FACTS, *RUN, "seed"]
     settings = apart("config", _names(asked), fixed)
     metrics = apart("metrics", measured, [*fixed, *settings.values()])
@@ -236,13 +238,14 @@ def load_results(*paths: str | Path) -> "pd.DataFrame":
     path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
     `peak_memory_mb`), where it ran (`device`, `torch`, `commit`, ...), `key` and `folder`.
     `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
-    read are left out; `frame.attrs["skipped"]` says which and why.
+    read are left out, and runs of other results versions; `frame.attrs["skipped"]` says which and
+    why.
 
     Raises RequestError for a path that is not a folder.
     """
     collected = collect(paths or ("outputs",))
     frame = make_frame(collected.runs)
-    frame.table.attrs |= {"better": frame.better, "skipped": collected.skipped}
+    frame.table.attrs |= {"better": frame.better, "skipped": collected.left_out}
     return frame.table
 
 
@@ -252,15 +255,16 @@ def varying(frame: Frame) -> list[str]:
     A setting that differs only because its group's choice does, such as the hidden size that
     `additive` alone has, is part of that choice and not counted.
     """
-    found = [name for name in frame.differing if name in frame.choices]
+    choices = set(frame.choices)
+    found = dict.fromkeys(name for name in frame.differing if name in choices)
     for path in frame.settings:
         group = path.partition(".")[0]
         within = [group] if group in found else []
         if path in frame.tuned_by_split:
             continue
         if path in frame.several and not depends_only_on(frame, path, within):
-            found.append(path)
-    return found
+            found[path] = None
+    return list(found)
 
 
 def depends_only_on(frame: Frame, column: str, others: Sequence[str]) -> bool:

@@ -27,7 +27,8 @@ class Progress:
     start and progress of each running run, `ended_early` the name, status and error of each that is
     to be run again. `to_do` are the folders of jobs that the plan of a sweep names and that have
     not begun. `seconds_left` estimates when all will have finished, None if no run has.
-    `skipped` names folders that cannot be read, with the reasons.
+    `skipped` names folders that cannot be read, with the reasons. `of_other_versions` says how many
+    runs are of other results versions, which are not counted.
     """
 
     counts: dict[str, int]
@@ -36,6 +37,7 @@ class Progress:
     to_do: list[str]
     seconds_left: float | None
     skipped: list[str]
+    of_other_versions: list[str]
 
 
 def progress_of(root: Path) -> Progress:
@@ -59,6 +61,7 @@ def progress_of(root: Path) -> Progress:
         to_do=[clean(job) for job in to_do],
         seconds_left=_seconds_left(list(runs.values()), len(running), waiting),
         skipped=[*collected.skipped, *(plan for plan in plans if isinstance(plan, str))],
+        of_other_versions=collected.of_other_versions,
     )
 
 

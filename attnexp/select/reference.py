@@ -17,18 +17,19 @@ def path_of(word: str) -> str:
 
     The word is a path, `last`, a number that `attnexp results --runs` shows, or the beginning of
     the folder's name or of the run's key; runs of the last three are those below `outputs`. If that
-    folder is not there, the word is a path.
+    folder is not there, the word is a path. Runs of other results versions have no number.
 
     Raises RequestError if no run or several begin with the word.
     """
     if os.path.lexists(word) or not word or os.sep in word or not os.path.isdir(OUTPUTS):
         return word
-    runs = numbered(collect([OUTPUTS]).runs)
+    collected = collect([OUTPUTS])
+    runs = numbered(collected.runs)
     if word == LAST and runs:
         return runs[-1].path
     if word.isdecimal() and 1 <= int(word) <= len(runs):
         return runs[int(word) - 1].path
-    found = [run for run in runs if _begins(run, word)]
+    found = [run for run in (*runs, *collected.others) if _begins(run, word)]
     if len(found) == 1:
         return found[0].path
     if found:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attnexp.core import console
 from attnexp.core.errors import RequestError, nearest_text, shortened
 from attnexp.runs.folder import Run
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.select.collect import OUTPUTS, Collected, collect
 
 if TYPE_CHECKING:
@@ -16,17 +17,22 @@ MOST_REASONS = 3
 """The most reasons in one line."""
 
 
-def selected(paths: Sequence[str | Path], where: str | None) -> list[Run]:
-    """Return the runs at or below the paths, by default `outputs`, that fit the test `where`.
+def selected(
+    paths: Sequence[str | Path], where: str | None, version: int = RESULTS_VERSION
+) -> list[Run]:
+    """Return the runs of a results version at or below the paths that fit the test `where`.
+
+    The path is `outputs` by default.
 
     Says which folders could not be read. Raises RequestError for paths without runs, and for a test
     that makes no sense or that no run passes.
     """
     places = [str(path) for path in paths] or [OUTPUTS]
-    collected = collect(places)
+    collected = collect(places, version)
     say_left_out(collected)
     if not collected.runs:
-        raise RequestError(f"there are no runs below {', '.join(places)}")
+        of = f" of results version {version}" if collected.others else ""
+        raise RequestError(f"there are no runs{of} below {', '.join(places)}")
     if where is None:
         return collected.runs
     from attnexp.select.frame import make_frame
@@ -56,8 +62,10 @@ def none_fits(frame: "Frame", where: str) -> str:
 
 
 def say_left_out(collected: Collected) -> None:
-    """Print a line about folders that were set aside, and one about those that a process holds."""
+    """Print a line each about runs that are set aside, of other versions, and that are running."""
     warn_skipped(collected.skipped)
+    for sentence in collected.of_other_versions:
+        console.warn_aside(sentence)
     if count := len(collected.begun):
         console.warn_aside(f"{count} {'is' if count == 1 else 'are'} running")
 

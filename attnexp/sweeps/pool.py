@@ -13,10 +13,12 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from multiprocessing import Pipe, forkserver, resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -28,7 +30,8 @@ from omegaconf import OmegaConf
 from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.core import console
-from attnexp.core.errors import RunFailedError
+from attnexp.core.errors import MachineError, shortage
+from attnexp.core.secrets import redacted
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
@@ -84,7 +87,8 @@ class ChildProcess:
     def start(self, preloaded: Sequence[str] = (PRELOADED,)) -> None:
         """Start the process. A server that is stopped would never fork it, and is replaced.
 
-        Raises RunFailedError if it fails to start three times in a row.
+        Raises MachineError if it fails to start three times in a row, or for lack of memory or of
+        numbers of files.
         """
         if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
             multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
@@ -93,11 +97,14 @@ class ChildProcess:
                 self._process = self._started(preloaded)
                 return
             except EOFError:
-                cause = f"its server has died or was silent for {START:g} seconds"
+                _kill_server(self._server)  # if it is dead already, it has said why
+                cause = _last_error() or f"its server has died or was silent for {START:g} seconds"
             except OSError as error:
                 cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '/tmp')})"
+            if short := shortage(cause):
+                raise MachineError(f"a worker process does not start: {short}")
             console.warn(f"a worker process does not start: {cause}")
-        raise RunFailedError(f"the worker process has not started in {STARTS} attempts: {cause}")
+        raise MachineError(f"the worker process has not started in {STARTS} attempts: {cause}")
 
     def _started(self, preloaded: Sequence[str]) -> BaseProcess:
         """Start the process. Neither it nor its server takes modules from the current directory."""
@@ -148,6 +155,8 @@ class ChildProcess:
         assert self._process is not None
         self._process.join(GRACE)
         cause = _cause_of_death(self._process.exitcode)
+        if self._process.exitcode == 1 and (error := _last_error()):
+            cause += f": {shortage(error) or error}"
         self.close()
         return cause
 
@@ -189,7 +198,7 @@ class WorkerProcess(ChildProcess):
     def submit(self, jobs: Sequence[Job]) -> None:
         """Send a group of jobs to the process.
 
-        Raises RunFailedError if it fails to start three times in a row.
+        Raises MachineError if it fails to start three times in a row.
         """
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
@@ -272,11 +281,41 @@ def _running_server(preloaded: Sequence[str] = (PRELOADED,)) -> int | None:
     resource_tracker.ensure_running()  # it would unblock SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        forkserver.ensure_running()
+        with _errors_kept():
+            forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     number: int | None = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
     return number
+
+
+@cache
+def _errors() -> int:
+    """Return the number of the file that is standard error of the server and of new workers."""
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+@contextmanager
+def _errors_kept() -> Iterator[None]:
+    """Let a process that a block starts write its errors into a file, and not on the screen."""
+    errors, own = _errors(), os.dup(2)
+    try:
+        os.dup2(errors, 2)
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
+
+
+def _last_error() -> str:
+    """Return the last line of a traceback that the server or a new worker has written, once."""
+    if not FORKED:
+        return ""
+    text = os.pread(_errors(), os.fstat(_errors()).st_size, 0).decode(errors="replace")
+    os.ftruncate(_errors(), 0)
+    os.lseek(_errors(), 0, os.SEEK_SET)  # theirs, too
+    return redacted(text.strip().rpartition("\n")[2]) if "Traceback (most recent" in text else ""
 
 
 @contextmanager

@@ -15,8 +15,3 @@ from attnexp.runs.origin import provenance
 
 provenance.differences()  # read once for all workers, whose code is that of this moment
 gc.freeze()  # pages that the garbage collector does not write to stay shared
-
-with open(
-    os.devnull, "wb"
-) as nothing:  # what the server fails at is said by the process that waits
-    os.dup2(nothing.fileno(), 2)

@@ -4,19 +4,22 @@ import logging
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 
 from rich.markup import escape
 
 from attnexp.core import console
-from attnexp.runs.files import FIGURES, file_word
-from attnexp.runs.key import NEUTRAL
+from attnexp.runs.files import FIGURES, UnreadableRunError, file_word
+from attnexp.runs.folder import Run
+from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
 from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
-from attnexp.runs.summary import error_text
+from attnexp.runs.summary import error_text, read_summary
 from attnexp.runs.user_code import warn_of_reads
+from attnexp.select.collect import Collected
 from attnexp.sweeps.job_outcome import JobOutcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
 from attnexp.tables.grid import count_text
@@ -40,10 +43,29 @@ def show_plan(plan: Plan) -> None:
 
 
 def show_notes(plan: Plan) -> None:
-    """Warn of summaries that cannot be read."""
+    """Warn of summaries that cannot be read, and of runs of other results versions."""
     for job in plan.jobs:
         if job.found.status is Status.UNREADABLE:
             console.warn(f"{job.found.error}: the job runs again")
+    for sentence in Collected(others=[*_of_other_versions(plan)]).of_other_versions:
+        console.warn(sentence)
+
+
+def _of_other_versions(plan: Plan) -> Iterator[Run]:
+    """Yield the runs next to those of a plan that differ in the key and in the results version."""
+    folders = {job.folder for job in plan.jobs}
+    begun = {(folder.parent, _without_key(folder.name)) for folder in folders}
+    for parent in sorted({folder.parent for folder in folders}):
+        for name in sorted(os.listdir(parent)) if os.path.isdir(parent) else ():
+            if (parent, _without_key(name)) in begun and parent / name not in folders:
+                with suppress(UnreadableRunError):
+                    summary = read_summary(parent / name)
+                    if not summary.is_of(RESULTS_VERSION):
+                        yield Run(str(parent / name), summary)
+
+
+def _without_key(name: str) -> str:
+    return name.rpartition("-")[0]
 
 
 def warn_of_code(plan: Plan) -> None:

@@ -11,12 +11,12 @@ from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
 from attnexp.config.words import check_unused
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError, writable
+from attnexp.core.errors import MachineError, RequestError, RunFailedError, is_full, writable
 from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.runs.run_status import Status
-from attnexp.sweeps.job_outcome import JobOutcome
+from attnexp.sweeps.job_outcome import JobOutcome, first_line
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.batched import BatchedExecutor
 from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor
@@ -147,8 +147,8 @@ class Scheduler:
         """Run the jobs that have not finished, and show the outcomes.
 
         The executor can be used again afterwards, unless the sweep was interrupted. Raises
-        RunFailedError if a job has not finished, and KeyboardInterrupt with the number of finished
-        jobs if the sweep was interrupted.
+        RunFailedError if a job has not finished, MachineError if the disk was full for one, and
+        KeyboardInterrupt with the number of finished jobs if the sweep was interrupted.
         """
         try:
             with displayed(self._progress):
@@ -168,9 +168,11 @@ class Scheduler:
             show_outcomes(self._plan.jobs, self._outcomes())
         total = len(self._plan.jobs)
         if failed := self._count(Status.FAILED):
-            raise RunFailedError(
-                f"{failed} of {total} jobs failed; the same command runs them again"
-            )
+            sentence = f"{failed} of {total} jobs failed; the same command runs them again"
+            errors = (outcome.error for outcome in self._outcomes().values())
+            if full := next(filter(is_full, errors), None):
+                raise MachineError(f"{sentence}: {first_line(full)}")
+            raise RunFailedError(sentence)
         if missing := total - self._finished():
             raise RunFailedError(
                 f"{missing} of {total} jobs have not run to the end; the same command runs them"

@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from attnexp.config.schema import import_target
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError, refusal
+from attnexp.core.errors import MachineError, RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
@@ -135,8 +135,8 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
         while True:
             try:
                 run_plan(composer, plan, executor, fail_fast=False)
-            except RunFailedError:
-                if not all(map(_has_ended, tuning_runs)):
+            except RunFailedError as error:
+                if isinstance(error, MachineError) or not all(map(_has_ended, tuning_runs)):
                     raise
             tried, before = jobs.tried(), len(tuning_runs)
             tuning_runs = _all(tried)

@@ -270,7 +270,8 @@ def _table(
         unit = SPLITS if max(frame.column("overlap"), default=0.0) else DATA_SETS
         differing.remove(DATA_SEED)
     by = request.by or tuple(dict.fromkeys([*model, *differing]))
-    within = [name for name in differing if name not in by]
+    dividing = set(by)
+    within = [name for name in differing if name not in dividing]
     shared = {name: frame.column(name)[0] for name in frame.factors if name not in frame.several}
     same = {name: value for name, value in shared.items() if value is not None}
     frame, repeats = without_repeats(frame)

@@ -46,7 +46,7 @@ def show(report: Report, screen: Console | None = None) -> None:
 
 def _show_grid(grid: Grid, screen: Console) -> None:
     shown = grid.rows
-    once = folded(grid, shown)
+    once = dict.fromkeys(folded(grid, shown))
     if grid.title:
         same = [f"{grid.columns[i].title} {shown[0][i].text}" for i in once]
         _say(screen, "; ".join([grid.title, *([", ".join(same)] if same else [])]), "bold")
@@ -60,7 +60,8 @@ def _show_grid(grid: Grid, screen: Console) -> None:
             shown_heads, cells = _named(shown_heads, cells, grid.labels, screen.width)
         if _width(_widths(shown_heads, cells)) <= screen.width:
             break
-    left = [head.title for i, head in enumerate(heads) if i not in columns]
+    stayed = set(columns)
+    left = [head.title for i, head in enumerate(heads) if i not in stayed]
     heads, rows = shown_heads, cells
     screen.print(_table(screen, heads, rows, _widths(heads, rows)), soft_wrap=True)
     if left:
@@ -134,11 +135,12 @@ def fitting(
 ) -> list[int]:
     """Return the columns that fit: spare ones, up to `most`, are left out from the right."""
     widths = _widths(heads, rows)
-    kept = list(range(len(heads)))
+    total, left_out = _width(widths), set[int]()
     for i in reversed(range(len(heads))):
-        if 0 < heads[i].spare <= most and _width([widths[k] for k in kept]) > width:
-            kept.remove(i)
-    return kept
+        if 0 < heads[i].spare <= most and total > width:
+            total -= widths[i] + GAP
+            left_out.add(i)
+    return [i for i in range(len(heads)) if i not in left_out]
 
 
 def _say(screen: Console, text: str | Text, style: str = "") -> None:

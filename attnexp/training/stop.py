@@ -1,6 +1,7 @@
 """Signals that ask a run to stop: it ends after the current update, with a checkpoint."""
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,8 +31,22 @@ class Stopped(KeyboardInterrupt):
         return f"stopped by {signal.Signals(self.number).name}"
 
 
+class NumpyFirst:
+    """Imports numpy whenever torch is imported, just before it.
+
+    Else torch imports it from C, where a signal that comes in the meantime is swallowed.
+    """
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        """Find no module."""
+        if name == "torch":
+            import numpy  # noqa: F401
+
+
 def install_handlers() -> None:
     """Raise Stopped in this process if a scheduler or a closed terminal would kill it."""
+    sys.meta_path.insert(0, NumpyFirst)
     for number in SIGNALS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise)

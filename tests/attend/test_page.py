@@ -102,6 +102,7 @@ def test_a_number_is_edited_and_a_key_hidden(tmp_path):
         driver.quit()
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @needs_browser
 @pytest.mark.parametrize("style", ["light", "dark"])

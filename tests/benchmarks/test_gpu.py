@@ -39,6 +39,7 @@ def test_kernels_are_counted():
     assert 0 < busy <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, none is pretended")
 @pytest.mark.filterwarnings("ignore:PyTorch was compiled without cuDNN")
 def test_the_benchmark_runs_on_a_gpu_that_is_pretended(monkeypatch, capsys):

@@ -15,6 +15,7 @@ MOST = 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / TRIALS)
 """5%, and 2.5 standard errors."""
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize(("rows", "seeds"), [(2, 6), (2, 10), (8, 8)])
 @pytest.mark.parametrize("name", honesty.EXCHANGEABLE | honesty.SYMMETRIC)
 def test_equal_rows_are_called_different_in_at_most_5_percent_of_tables(name, rows, seeds):
@@ -57,6 +58,7 @@ def test_shares_of_95_and_85_are_told_on_8_seeds():
     assert honesty.power(draw, 0.1, honesty.by_flips, 50, 2, 8, 1) > 0.95
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("seeds", [3, 10])
 @pytest.mark.parametrize("name", honesty.MEANS)
 def test_intervals_cover_the_mean(name, seeds):

@@ -13,7 +13,7 @@ from attnexp.cards.carry_out import make_card
 from attnexp.cards.lines import Effort
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import Level, SizedTrial, Trial
-from attnexp.core.errors import RequestError, RunFailedError
+from attnexp.core.errors import MachineError, RequestError, RunFailedError, writable
 from attnexp.runs.place import Found, Place
 from attnexp.runs.run_status import Status
 from attnexp.sweeps.plan import PlannedJob
@@ -120,3 +120,28 @@ def test_an_unknown_choice_is_refused_before_anything_runs(ends):
     with pytest.raises(RequestError, match="boxcar"):
         make_card([row_of(["model=boxcr"]), ROWS[1]], TASKS, EFFORT)
     assert begun == []
+
+
+def no_room():
+    """An error that a full disk caused, as a sweep raises it."""
+    try:
+        with writable("output_dir", "outputs"):
+            raise OSError(28, "No space left on device", "outputs/.plans")
+    except RequestError as error:
+        return error
+
+
+@pytest.mark.parametrize("error", [MachineError("no worker starts"), no_room()], ids=str)
+def test_no_worker_and_no_room_end_the_card(ends, monkeypatch, error):
+    begun = ends({"boxcar": error})
+    with pytest.raises(MachineError, match=r"no worker|the disk is full"):
+        make_card(ROWS, TASKS, EFFORT)
+    assert begun == ["gaussian", "boxcar"]
+
+    def fails(runs):
+        raise error
+
+    monkeypatch.setattr(carry_out, "comparisons", fails)
+    trial = msgspec.structs.replace(TASKS[0].trial, probe=["uniform"])
+    with pytest.raises(MachineError):
+        make_card(ROWS[:1], [replace(TASKS[0], trial=trial)], EFFORT)

@@ -17,6 +17,7 @@ LEVELS = get_args(LevelName)
 TASKS = [(level, task) for level in LEVELS for task in read_tasks(level)]
 
 
+@pytest.mark.first(8)
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("level", "task"),

@@ -42,10 +42,10 @@ def test_points_before_the_first_seed_do_not_decide(claim):
     ours = claim(first_seed=2, decides=decides, sweeps=[], shown=[])
     points = [Point(seed, "y", 0.0, 9.0 * (seed < 2)) for seed in range(8)]
     write_points(FOLDER / "mine", origin_of(ours.computes, ours.own), points)
-    evidence = evidence_of("mine", ours, None, trusted=True)
+    evidence = evidence_of("mine", ours, None)
     assert [point.seed for point in evidence.points] == [2, 3, 4, 5, 6, 7]
     assert ours.verdict(evidence).word == "reproduced"
-    every = evidence_of("mine", msgspec.structs.replace(ours, first_seed=0), None, trusted=True)
+    every = evidence_of("mine", msgspec.structs.replace(ours, first_seed=0), None)
     assert len(every.points) == 8
 
 
@@ -62,7 +62,7 @@ def test_runs_count_from_the_first_seed_on_if_a_sweep_names_them_and_none_of_tun
     write("begun", 1, status="interrupted")
     write("tried", 2, tuning=Tuning({"optim.lr": ["1"]}, "loo_mse", [2], tuning_run=True))
     ours = claim(first_seed=1, sweeps=[list(SWEEP)], computes={}, looks=2)
-    evidence = evidence_of("mine", ours, None, trusted=True)
+    evidence = evidence_of("mine", ours, None)
     assert sorted(run.path.rpartition("/")[2] for run in evidence.runs) == ["own1", "own2"]
     assert evidence.left_out == 2  # own0 and other
     assert evidence.level == 0.025
@@ -130,7 +130,7 @@ def test_a_record_tells_when_a_prediction_was_changed(claim, stored, told):
         Predicted(DAY, says, prediction_digest(DAY, says), f"TIME {i}", after)
         for i, (says, after) in enumerate(stored)
     ]
-    verdict = ours.verdict(evidence_of("mine", ours, None, trusted=True))
+    verdict = ours.verdict(evidence_of("mine", ours, None))
     lines = record(Entry("mine", ours, verdict, history))
     found = [re.sub(",? after the first run", "", text) for head, text in lines if head == "but"]
     assert len(found) == len(told)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from imported import IMPORTED, python
 
 SMALL = ("--quick", "--seeds", "2", "--trials", "mine", "--device", "cpu")
@@ -83,6 +84,7 @@ def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeed
     assert there == runs
 
 
+@pytest.mark.slow
 def test_more_seeds_repeat_none(own, succeeds):
     words = own(GOOD)
     succeeds("card", *words)
@@ -100,6 +102,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("body", "why"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_score_has_a_card_that_says_so(own, succeeds, body, why):
     succeeds("card", *own(body))
@@ -184,6 +187,42 @@ def test_what_makes_no_card_is_refused_in_a_sentence(refused, words, message):
     assert not Path("outputs").exists()
 
 
+def hostile(**changes):
+    """Write a shipped card without its trial sine, whose rows of the subject have these changes."""
+    card = json.loads((ROOT / "docs" / "cards" / "dot-quick.json").read_text())
+    card["trials"] = [trial for trial in card["trials"] if trial["name"] != "sine"]
+    for trial in card["trials"]:
+        trial["rows"][0] |= changes
+        card["subject"] = trial["rows"][0]["label"]
+    Path("a.json").write_text(json.dumps(card))
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        (
+            {
+                "label": "dot model._target_=evil.S",
+                "words": ["model._target_=evil.S", "model=dot", "normalizer=softmax"],
+            },
+            "model._target_=evil.S",
+        ),
+        (
+            {"label": "../../evil", "words": ["model=../../evil", "normalizer=softmax"]},
+            "model=../../evil",
+        ),
+        ({"tuned": {"tracker._target_": "evil.S"}}, "tracker._target_=evil.S"),
+    ],
+    ids=["a class", "a path", "a tuned value"],
+)
+@pytest.mark.parametrize("how", [["--check"], ["--trials", "sine", "--into"]], ids=" ".join)
+def test_a_card_of_somebody_else_runs_no_code(refused, tmp_path, how, changes, word):
+    (tmp_path / "evil.py").write_text("open('harmed', 'w')\nclass S: pass\n")
+    hostile(**changes)
+    assert f"a.json: '{word}' is refused" in refused("card", "--device", "cpu", *how, "a.json")
+    assert {path.name for path in tmp_path.iterdir()} == {"evil.py", "a.json"}
+
+
 def measured(path):
     """The measurements of a card, without the times of its runs."""
     trials = json.loads(path.read_text())["trials"]
@@ -214,6 +253,7 @@ def test_a_card_that_was_killed_five_times_is_the_same(own, tmp_path):
     assert measured(tmp_path / name) == measured(tmp_path / "whole" / name)
 
 
+@pytest.mark.slow
 def test_two_rows_of_a_card_are_made_anew(own, succeeds, in_process):
     """The same build gives the same numbers; a number that no run gives is found."""
     words = own(GOOD)

@@ -17,7 +17,7 @@ changed: ours
 prediction: {date: "2026-11-23", says: it will}
 sweeps:
   - [model=gaussian_learned, data.num_train=20]
-  - [model=gaussian, "model.width=1.0,32.0", data.num_train=20]
+  - [model=gaussian, model.width=32.0, data.num_train=20]
 seeds: 6
 minutes: 0.1
 decides:
@@ -128,7 +128,7 @@ def test_a_claim_of_ones_own_is_run_and_judged(write, claims, tmp_path):
     assert re.search(r"loo_mse of model.width = 32.0 minus .* over 6 seeds: worse", record)
     assert "(not read at its source)" in record
     assert "- **verdict**: reproduced" in (tmp_path / "page.md").read_text()
-    assert re.findall(r"^skipped +([0-9]+)$", claims("mine"), re.MULTILINE) == ["6", "12"]
+    assert re.findall(r"^skipped +([0-9]+)$", claims("mine"), re.MULTILINE) == ["6", "6"]
     assert "over 7 seeds: worse" in claims("mine", "--seeds", "7")
     assert verdict_in(claims()).startswith("reproduced ")
 
@@ -150,7 +150,7 @@ def test_wrong_words(refused, words, sentence):
 @pytest.mark.slow
 def test_a_decision_of_ones_own_lies_next_to_the_claim(write, claims):
     write(MINE.partition("decides:")[0] + "decides: {is: own.Always}\n", OWN)
-    assert "18 runs say so" in claims("mine")
+    assert "12 runs say so" in claims("mine")
 
 
 def test_a_claim_can_compute_instead_of_training(write, claims, stored, tmp_path):
@@ -180,7 +180,7 @@ def test_runs_of_what_the_claim_was_before_do_not_count(write, claims):
     write(MINE)
     first = claims("mine").partition("\nmine\n")[2]
     write(changed(MINE, "data.num_train=20", "data.num_train=20, data.noise=3.0"))
-    assert "18 runs are left out: the claim as it is now has no such job" in claims("mine")
+    assert "12 runs are left out: the claim as it is now has no such job" in claims("mine")
     write(MINE)
     again = claims("mine").partition("\nmine\n")[2]
     because = [line for line in first.splitlines() if line.startswith(("verdict", "because"))]
@@ -188,8 +188,8 @@ def test_runs_of_what_the_claim_was_before_do_not_count(write, claims):
     assert [line for line in again.splitlines() if line.startswith(("verdict", "because"))] == (
         because
     )
-    assert "18 runs are left out" in again
-    assert "mine: 18 runs are left out" in claims()
+    assert "12 runs are left out" in again
+    assert "mine: 12 runs are left out" in claims()
 
 
 def test_points_are_computed_again_after_a_module_that_own_py_imports_was_edited(
@@ -322,7 +322,7 @@ def test_a_number_that_is_missing_costs_one_seed(write, claims, tmp_path, decide
 def test_a_dry_run_says_what_would_run(write, claims, tmp_path):
     write(MINE)
     planned = claims("mine", "--dry-run")
-    assert re.findall(r"^to do +([0-9]+)$", planned, re.MULTILINE) == ["6", "12"]
+    assert re.findall(r"^to do +([0-9]+)$", planned, re.MULTILINE) == ["6", "6"]
     assert not (tmp_path / "outputs").exists()
 
 
@@ -344,17 +344,17 @@ def test_a_claim_of_another_task_carries_over_or_not(write, claims):
     assert "does not carry over to this task" in line_of(claims())
 
 
+@pytest.mark.slow
 def test_the_list_imports_no_package_to_find_configurations(write, claims, tmp_path):
-    short = changed(MINE, "seeds: 6", "seeds: 1")
-    write(short)
-    claims("mine")
     package = tmp_path / "theirs"
     (package / "conf").mkdir(parents=True)
     (package / "__init__.py").write_text("open('imported.txt', 'w').close()\n")
     word = "- ['hydra.searchpath=[pkg://theirs.conf]', model=gaussian_learned"
-    write(changed(short, "- [model=gaussian_learned", word))
-    claims()
-    assert not (tmp_path / "imported.txt").exists()
+    write(changed(MINE, "- [model=gaussian_learned", word))
+    for line in ([], ["mine"]):
+        claims(*line, code=2)
+        assert not (tmp_path / "imported.txt").exists()
+    write(MINE)
     primary = "defaults: [_self_]\nhydra: {searchpath: ['pkg://theirs.conf']}\n"
     (tmp_path / "my_conf" / "config.yaml").write_text(primary)
     claims(code=2)

@@ -12,7 +12,7 @@ import pytest
 from command_outcome import run_here
 from stored_runs import change_summary
 
-STORED = Path(__file__).parents[1] / "runs" / "stored"
+STORED = Path(__file__).parents[1] / "runs" / "stored" / "v2"
 RUN = STORED / "additive-reverse"
 HARM = "harmed"
 CANARY = f"""
@@ -76,6 +76,7 @@ PLACES = {
 }
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("put", PLACES.values(), ids=PLACES)
 def test_no_verb_runs_what_a_summary_names(place, put):
     shutil.copytree(RUN, place / "run")

@@ -115,7 +115,7 @@ def asked(lines: list[str], folder: Path) -> dict[str, list[str]]:
 
 @pytest.fixture
 def folder(tmp_path):
-    stored = ROOT / "tests" / "runs" / "stored" / "additive-reverse"
+    stored = ROOT / "tests" / "runs" / "stored" / "v2" / "additive-reverse"
     shutil.copytree(stored, tmp_path / "outputs" / "additive-reverse")
     (tmp_path / "own.csv").touch()
     (tmp_path / "my_conf" / "claim" / "mine").mkdir(parents=True)
@@ -126,6 +126,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_candidates_of_each_verb_and_of_a_setting(folder):
     found = asked(list(EXPECTED), folder)
     listed = {line: sorted(filter(None, words)) for line, words in found.items()}

@@ -66,6 +66,7 @@ NAMED = (*("pipe", "folder", "loop", "latin", "utf-16"),)
 """What can stand in the place of any file that is read for a page, and is always named."""
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("place", NAMED)
 def test_what_stands_in_the_place_of_a_file_costs_no_other_run(place, outputs, finished_runs):
     name = READ[NAMED.index(place) % len(READ)]

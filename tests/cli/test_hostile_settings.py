@@ -51,6 +51,7 @@ def faults_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int]
     return faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(20), *TEN_THOUSAND], ids=str)
 def test_mutated_settings(faults_of, seeds):
     assert [fault for seed in seeds for fault in faults_of(seed)] == []

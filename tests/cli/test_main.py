@@ -1,9 +1,13 @@
 """What every command line has in common."""
 
+import errno
+import os
 import signal
+import sys
 import tempfile
 
 import pytest
+import torch
 from imported import python
 
 from attnexp.cli import main
@@ -46,6 +50,35 @@ def test_a_signal_is_no_fault(in_process, monkeypatch, interrupt, code, how, hid
     answer = in_process("seed=0")
     assert answer.returncode == code
     assert answer.stderr == f"attnexp: {how}what had finished is kept\n"
+
+
+def too_large():
+    torch.empty(2**60)
+
+
+def too_many():
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def no_room_for_a_library():
+    raise ImportError("libtorch_cpu.so: failed to map segment from shared object")
+
+
+@pytest.mark.parametrize(
+    ("fail", "what"),
+    [
+        (lambda: b" " * sys.maxsize, "memory has run out"),
+        (too_large, "memory has run out"),
+        (no_room_for_a_library, "memory has run out"),
+        (too_many, "too many files are open"),
+    ],
+)
+def test_what_a_machine_has_too_little_of_is_no_fault(in_process, monkeypatch, fail, what):
+    monkeypatch.setattr(main, "_command", lambda argv: lambda argv: fail())
+    answer = in_process("seed=0")
+    assert answer.returncode == 1
+    assert answer.stderr.startswith(f"attnexp: {what}: ")
+    assert answer.stderr.count("\n") == 1
 
 
 def test_a_fault_has_a_sentence_where_its_traceback_cannot_be_written(in_process, monkeypatch):

@@ -188,6 +188,7 @@ def test_a_law_of_ones_own_is_an_intervention(
     assert "blurred is neither a run nor an intervention" in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     said = in_process("new", "claim", "smooth", "--into", "mine").stdout
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.yaml")] == [
@@ -201,6 +202,7 @@ def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     assert line.split()[1] == "reproduced"
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"law"}))
 def test_the_next_command_runs(kind, in_process, succeeds):
     said = in_process("new", kind, f"own_{kind}", "--into", "mine").stdout

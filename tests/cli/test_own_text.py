@@ -71,7 +71,7 @@ def test_decode_says_which_symbols_it_does_not_know(train, succeeds):
     assert "not in the training data, and read as <unk>: 'zebra'" in told
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arch", "more"),
     [

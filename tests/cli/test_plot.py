@@ -41,7 +41,7 @@ def test_one_run_is_drawn_into_its_folder(regression_run):
     assert {"attention.png", "fit.png", "growth.png", "loss.png"} <= set(there)
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("form", "start"), [("png", PNG), ("pdf", PDF), ("svg", b"<?xml")])
 def test_every_format_is_written_and_says_no_date(sequence_run, tmp_path, form, start):
     folder = sequence_run()
@@ -230,7 +230,7 @@ def test_a_font_is_used_and_a_number_is_drawn_by_its_word(sweep, tmp_path):
     assert (out / "loss.svg").exists()
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [["--slides"], ["--slides", "--dark"], ["--width", "6in"]])
 def test_every_picture_of_a_run_has_the_size_that_is_asked_for(
     regression_run, sequence_run, tmp_path, asked

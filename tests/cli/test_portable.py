@@ -1,5 +1,6 @@
 """A single run, tables, pages and the course need nothing that Windows lacks."""
 
+import pytest
 from imported import python
 
 MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "tty", "pty")
@@ -50,6 +51,7 @@ LINES = (
 )
 
 
+@pytest.mark.slow
 def test_nothing_needs_what_windows_lacks(tmp_path):
     code = SCRIPT.format(modules=MODULES, signals=SIGNALS, system=SYSTEM, lines=LINES)
     answer = python("-c", code, cwd=tmp_path, timeout=300)

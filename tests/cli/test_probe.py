@@ -54,6 +54,7 @@ def test_json_is_nothing_but_json(in_process, curve):
     assert not (curve / "figures" / "interventions.png").exists()
 
 
+@pytest.mark.slow
 def test_a_probed_run_does_not_import_the_compiler(run):
     """An optimizer would, and so would random numbers without memory, in more than two seconds."""
     code = f"""

@@ -67,6 +67,7 @@ def test_an_installed_document_is_printed(site, tmp_path):
     assert answer.stdout == (ROOT / "docs" / "course" / "pooling.md").read_text()
 
 
+@pytest.mark.slow
 def test_an_installed_claim_computes_by_its_own_py(site, tmp_path):
     answer = run(site, tmp_path, "claims", "one_symbol_fades")
     assert answer.returncode == 0, answer.stderr

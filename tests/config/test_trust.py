@@ -18,7 +18,7 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.settings import GROUPS
 from attnexp.runs.summary import read_summary
 
-STORED = Path(__file__).parents[1] / "runs" / "stored"
+STORED = Path(__file__).parents[1] / "runs" / "stored" / "v2"
 SEQUENCES = STORED / "additive-reverse"
 
 HARM = "harmed"

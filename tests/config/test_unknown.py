@@ -56,7 +56,7 @@ def test_a_folder_of_ones_own_is_in_the_commands(refused, succeeds, own_choice):
     assert "write `attnexp -m --config-dir my_conf model=mine model.width=2` and" in told
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("words", "sentence"),

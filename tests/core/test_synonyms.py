@@ -183,7 +183,7 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.first(40)
+@pytest.mark.first(25)
 @pytest.mark.check
 @pytest.mark.parametrize(("arguments", "sentence"), SENTENCES, ids=[s[0] for s in SENTENCES])
 def test_the_command_line_names_the_synonym(refused, tmp_path, arguments, sentence):

@@ -31,6 +31,7 @@ def sentences(tmp_path):
     return failed
 
 
+@pytest.mark.slow
 def test_the_stub_of_a_score_fails_its_worked_cases_alone(tmp_path):
     checks = check_code(exercises.start("new_pooling", tmp_path / "mine"), "test_my_scores.py", 300)
     wrong = {check.name: check.sentence for check in checks if not check.passed}

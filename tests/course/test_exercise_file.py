@@ -1,12 +1,17 @@
 """An exercise is a folder anywhere; starting one copies it whole or not at all."""
 
+import errno
 import shutil
+import signal
+from pathlib import Path
 
 import pytest
+from imported import python
 
 from attnexp.core.errors import RequestError
 from attnexp.course import exercise_file as exercises
 from attnexp.course.exercise_file import ANSWER, DESCRIPTION, FOLDER, ExerciseAnswer
+from attnexp.runs.lock import hold
 
 
 @pytest.fixture(params=exercises.names())
@@ -47,14 +52,50 @@ def test_start_copies_an_exercise_by_its_name_or_its_folder(name, tmp_path, monk
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "yours"]
 
 
-def test_start_writes_nothing_where_a_file_cannot_be_copied(tmp_path, monkeypatch):
-    def full(source, target):
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("name", ["bandwidth", "which_head"])
+def test_a_setting_that_names_code_is_refused(name, tmp_path):
+    mine = exercises.start(name, tmp_path / "mine")
+    crafted = (mine / DESCRIPTION).read_text().replace("same:", "same:\n    model._target_: evil.S")
+    (mine / DESCRIPTION).write_text(crafted)
+    with pytest.raises(RequestError, match=r"exercise\.yaml: 'model\._target_=evil\.S' is refused"):
+        exercises.read_exercise(mine)
 
-    monkeypatch.setattr(shutil, "copyfile", full)
-    with pytest.raises(RequestError, match="cannot be written"):
+
+def test_start_writes_nothing_where_a_file_cannot_be_copied(tmp_path, monkeypatch):
+    def full(self, content):
+        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(RequestError) as error:
         exercises.start("bandwidth", tmp_path / "mine")
+    assert str(error.value) == f"FOLDER: {tmp_path / 'mine'} cannot be written: the disk is full"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_start_names_a_file_that_cannot_be_read(tmp_path):
+    theirs = exercises.start("bandwidth", tmp_path / "theirs")
+    (theirs / "link").symlink_to("nowhere")
+    with pytest.raises(RequestError, match=r"theirs/link is not there"):
+        exercises.start(str(theirs), tmp_path / "mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
+
+
+def test_start_removes_what_a_killed_start_has_left_and_nothing_else(tmp_path):
+    killed = (
+        "import os, signal; from pathlib import Path; from attnexp.course import exercise_file\n"
+        "Path.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "exercise_file.start('bandwidth', Path('mine'))"
+    )
+    assert python("-c", killed, cwd=tmp_path).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    others = [tmp_path / name for name in (".exercise-notes", ".exercise-my_notes", ".exercise-x")]
+    for other in others:
+        other.mkdir()
+    with hold(tmp_path / ".exercise-at__work"):  # another start, which is at work
+        (tmp_path / ".exercise-at__work" / "copy").mkdir()
+        mine = exercises.start("bandwidth", tmp_path / "mine")
+    assert left not in [*tmp_path.iterdir()]
+    assert {*tmp_path.iterdir()} == {mine, *others, tmp_path / ".exercise-at__work"}
 
 
 @pytest.mark.parametrize(

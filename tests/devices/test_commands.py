@@ -102,7 +102,7 @@ VERBS = {
 }
 
 
-@pytest.mark.first(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", VERBS.values(), ids=VERBS)
 def test_a_verb_takes_a_run_of_a_gpu(run_on_gpu, succeeds, monkeypatch, words):
     monkeypatch.chdir(run_on_gpu)

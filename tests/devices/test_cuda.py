@@ -73,7 +73,7 @@ def losses(step, data, steps=12):
     return torch.stack(taken).tolist()
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("arch", "precision"),
     [
@@ -125,6 +125,7 @@ def test_no_step_waits_for_the_gpu(data, name, settings_of):
         assert loss.isfinite()
 
 
+@pytest.mark.slow
 def test_a_loss_stays_what_it_was_and_replays_take_no_more_memory(data):
     model = model_of(data, ARCHITECTURES["transformer"])
     step = training_step(gradient_of(model), ADAM(model.parameters()))
@@ -146,6 +147,7 @@ def test_replays_draw_new_dropout_masks(data):
     assert len(set(drawn)) == len(drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", pytest.param("fp64", marks=pytest.mark.slow)])
 def test_what_waits_stays_eager_and_trains_the_same(data, precision, capsys):
     """Sparsemax asks whether its iteration has ended."""

@@ -9,6 +9,7 @@ from conftest import choice_names
 from pretended import devices
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attnexp.attention import pooling, streaming
 from attnexp.training.graphs import WARM_UPS, Captured
 from attnexp.training.loop import Training
 from attnexp.training.updates import CapturedStep
@@ -78,10 +79,13 @@ def test_the_normalizers_that_wait_are_those_of_the_table(normalizer):
     assert kernel_by_kernel(step) == (normalizer in named)
 
 
-def test_a_regression_by_tiles_is_no_graph_and_asks_once_a_group():
+def test_a_regression_by_tiles_is_no_graph_and_asks_once_a_group(monkeypatch):
+    monkeypatch.setattr(pooling, "LARGE", 2**20)
+    monkeypatch.setattr(streaming, "TILE", 2**15)
+    monkeypatch.setattr(streaming, "LARGE_TILE", 2**20)
     assert "kernel by kernel" in re.findall(r"^\| regression by tiles.*$", TEXT, re.M)[0]
     with devices() as gpu:
-        run = prepared("data.num_train=6000", "graphs=false", device="cuda")
+        run = prepared("data.num_train=1100", "graphs=false", device="cuda")
         training = Training(run)
         gpu.waits.clear()
         training._update(run.dataset.train, 1.0)

@@ -24,6 +24,7 @@ def trained(device, *words, seeds=3):
     return losses, [[p.tolist() for p in run.model.parameters()] for run in runs]
 
 
+@pytest.mark.slow
 def test_replicas_train_on_a_gpu_as_on_the_cpu():
     on_cpu, _ = trained("cpu")
     with devices() as gpu:

@@ -56,7 +56,7 @@ def test_every_optimizer_goes_on(words):
     assert all(loss == loss for loss in losses)
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
 def test_dropout_goes_on_with_the_masks_of_its_gpu(device):
     words = (*REVERSE, "arch.dropout=0.3", "arch.attention_dropout=0.1")

@@ -31,6 +31,7 @@ def test_every_line_of_a_table_has_a_command():
     assert len(lines) == len(ROWS) > 40
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("row", ATTEND)
 def test_a_line_about_one_attention(row, succeeds):
     succeeds(*shlex.split(row)[1:])
@@ -49,6 +50,7 @@ def test_a_line_of_python(row):
         assert torch.allclose(result.sum(dim=-1), torch.ones(2, 2))
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("row", RUNS)
 def test_a_line_about_runs_composes(row, in_process):
     compose(row, in_process)

@@ -8,7 +8,7 @@ from conftest import ROOT, choice_names
 from documented import blocks, commands
 
 EXAMPLES = blocks("docs/python.md", "python")
-RUN = ROOT / "tests" / "runs" / "stored" / "gaussian_learned-sine"
+RUN = ROOT / "tests" / "runs" / "stored" / "v2" / "gaussian_learned-sine"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from attnexp.core.errors import RequestError
 from attnexp.plots.style import ShownFigure
 from attnexp.runs import files
 
-STORED = ROOT / "tests" / "runs" / "stored"
+STORED = ROOT / "tests" / "runs" / "stored" / "v2"
 
 
 def text_of(figure):

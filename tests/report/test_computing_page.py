@@ -99,6 +99,7 @@ def chinese(tmp_path, succeeds):
     return tmp_path
 
 
+@pytest.mark.slow
 @needs_browser
 def test_chinese_is_read_and_written_without_spaces_as_by_decode(browser, chinese):
     browser.get((chinese / "report.html").as_uri())

@@ -124,6 +124,7 @@ def overlapping(texts):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
 @pytest.mark.parametrize("name", ["report", "attend"])
 def test_each_panel_fills_the_screen_and_can_be_read(panels, name, screen):

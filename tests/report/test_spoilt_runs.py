@@ -176,6 +176,7 @@ def test_settings_that_are_nested_too_deeply_are_skipped(succeeds, outputs, verb
     assert re.search(r"skipped 1 folder: outputs/boxcar/summary\.json .* levels", answer.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [pytest.param(300, marks=pytest.mark.slow), 200_000])
 def test_a_very_long_name_is_shortened_in_pictures(succeeds, outputs, tmp_path, length):
     for group in ("model", "data"):

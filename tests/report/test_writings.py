@@ -70,6 +70,7 @@ def test_a_text_has_the_same_symbols_and_these_the_same_text(name):
     assert joined == [writing.join(symbols) for symbols in expected]
 
 
+@pytest.mark.slow
 @pytest.mark.check
 @needs_node
 def test_each_character_is_put_next_to_others_as_by_python():

@@ -1,7 +1,7 @@
 import pytest
 from composed import composed, job_of
 
-from attnexp.runs.key import run_key, run_name
+from attnexp.runs.key import Added, as_now, run_key, run_name
 
 CONFIG = {
     "model": {"_target_": "a.B", "width": 1.0},
@@ -73,23 +73,40 @@ def test_every_setting_that_is_not_neutral_changes_the_key(words):
     assert not wrong
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [("data_seed", 0), ("data.test_lengths", [5]), ("data.separator", "tab"), ("arch.norm", False)],
-)
-def test_a_setting_that_came_later_is_not_in_the_key_while_it_is_null(path, value):
-    group, _, name = path.rpartition(".")
-    key = lambda own: run_key(CONFIG | ({group: {"path": "a"} | own} if group else own), {})  # noqa: E731
-    assert key({name: None}) == key({})
-    assert key({name: value}) != key({})
+ADDED_LATER = {
+    "model.slope": Added(lambda config: 2),
+    "extra": Added(lambda config: {"kind": "b" if config["model"]["width"] > 1 else "a"}, "usual"),
+}
+"""A setting whose neutral value is 2, and a group whose neutral value depends on the width."""
 
 
-def test_layers_with_their_norm_have_the_key_of_layers_of_which_nothing_is_said():
-    assert run_key({**CONFIG, "arch": {"norm": True}}, {}) == run_key({**CONFIG, "arch": {}}, {})
+@pytest.mark.parametrize(("width", "kind", "other"), [(1.0, "a", "b"), (3.0, "b", "a")])
+def test_a_setting_that_is_added_later_is_neutral_in_both_directions(
+    monkeypatch, width, kind, other
+):
+    """A run from before has the key and the settings of one that has the neutral values."""
+    before = with_width(width)
+    key = run_key(before, {})
+    monkeypatch.setattr("attnexp.runs.key.ADDED", ADDED_LATER)
+    now, choices = as_now(before, {"model": "b"})
+    assert now == before | {"model": {**before["model"], "slope": 2}, "extra": {"kind": kind}}
+    assert choices == {"model": "b", "extra": "usual"}
+    assert run_key(now, {}) == run_key(before, {}) == key
+    for changed in ({"model": {**now["model"], "slope": 3}}, {"extra": {"kind": other}}):
+        assert run_key(now | changed, {}) != key
+        assert as_now(now | changed, choices) == (now | changed, choices)
+
+
+def test_a_setting_that_moved_is_read_under_its_new_name(monkeypatch):
+    monkeypatch.setattr("attnexp.runs.key.MOVED", {"model.width": "kernel.size"})
+    now, _ = as_now(CONFIG, {})
+    assert now["kernel"] == {"size": 1.0}
+    assert "width" not in now["model"]
+    assert CONFIG["model"]["width"] == 1.0
 
 
 def test_the_key_is_the_same_in_every_process_and_version():
-    assert run_key(CONFIG, {}) == "0495e284fc"
+    assert run_key(CONFIG, {}) == "bdff0f6797"
 
 
 def test_names_can_be_read():

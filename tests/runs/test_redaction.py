@@ -87,6 +87,7 @@ def test_a_run_records_no_secret(in_process, succeeds, home, tracker, overrides)
     assert "finished before" in in_process(*words).stdout
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "more",
     [
@@ -256,6 +257,7 @@ def test_a_secret_told_by_a_tracker_is_masked(in_process, own_choice, tmp_path, 
     assert "https://me:***@host/a?b=c" in json.loads(summary)["command"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [[], ["-m"], ["-m", "batched=true"]], ids=" ".join)
 def test_a_secret_in_a_warning_is_masked(attnexp, own_choice, tmp_path, many):
     own_choice("model", "warning.Warning", WARNING, "password: ''\n")
@@ -308,6 +310,7 @@ class Telling(Tracker):
 SECRETS = ("yaml-secret", TYPED, "pw5", "typed-user")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "flags",
     [["--cfg", "job"], ["--cfg", "all", "--resolve"], ["--info", "config"]],
@@ -390,6 +393,7 @@ def test_the_word_after_a_flag_of_secrets_is_masked():
     assert masked(words) == [*words[:2], MASK, *words[3:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["a=", "--a ", "-", "token=", "; ", "'", "token=[", "token='a"])
 def test_long_text_is_looked_through_once(piece):
     """Ten times the text takes about ten times as long, and not a hundred times."""

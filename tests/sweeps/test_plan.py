@@ -74,7 +74,7 @@ def plan(composer):
     return make
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -86,6 +86,24 @@ def test_a_worker_that_never_starts_ends_the_sweep_with_a_sentence(
         worker.start()
 
 
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("raise MemoryError", "^a worker process does not start: memory has run out: "),
+        ("raise ValueError('no')", "has not started in 3 attempts: ValueError: no$"),
+    ],
+)
+def test_the_error_of_a_server_is_said_without_its_traceback(
+    worker, monkeypatch, tmp_path, capfd, fault, sentence
+):
+    (tmp_path / "faulty.py").write_text(fault)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    pool._kill_server(pool._running_server())
+    with pytest.raises(RunFailedError, match=sentence):
+        worker.start(["faulty"])
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
 def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
     """The next job gets a new process, where it was once said to have died in the old one."""
     worker.start()
@@ -97,6 +115,7 @@ def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
     assert worker._process.exitcode is None
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("optimizer", "imports"), [("torch.optim.Adam", True), ("attnexp.training.optimizers.X", False)]
 )

@@ -112,10 +112,14 @@ def of_pairs(folder, sources, *words):
     ("kind", "level"),
     [
         ("Chinese", "word"),
-        ("Japanese", "character"),
         *(
             pytest.param(kind, level, marks=pytest.mark.slow)
-            for kind, level in (("Japanese", "word"), ("Korean", "word"), ("Latin", "whitespace"))
+            for kind, level in (
+                ("Japanese", "character"),
+                ("Japanese", "word"),
+                ("Korean", "word"),
+                ("Latin", "whitespace"),
+            )
         ),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 from imported import python
 
 
+@pytest.mark.slow
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("tracker", "place"),

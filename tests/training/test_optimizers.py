@@ -121,6 +121,7 @@ def test_who_reads_the_rate_once():
 SMALL = ["data=reverse", "data.num_train=20", "data.num_validation=5", "data.num_test=5"]
 
 
+@pytest.mark.slow
 @pytest.mark.check
 @pytest.mark.parametrize(
     "words",

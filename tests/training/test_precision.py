@@ -57,6 +57,7 @@ def test_a_regression_has_the_same_numbers_in_every_precision(trained):
 slow = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.check
 @pytest.mark.parametrize(
     "arch",

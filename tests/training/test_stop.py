@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from imported import python
 
 from attnexp.training.stop import Stopped, signal_of
 
@@ -35,3 +36,19 @@ def test_errors_that_cause_each_other_come_to_an_end(error, number):
     assert signal_of(caused(error, other)) == number
     assert signal_of(other) == number
     assert signal_of(caused(error, error)) == number
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_torch_imports_numpy_ends_the_command(tmp_path, number):
+    """The real torch swallows it, too: it imports numpy from C."""
+    (tmp_path / "numpy.py").write_text(f"import signal\nsignal.raise_signal({number:d})\n")
+    swallowing = "try:\n    import numpy\nexcept BaseException:\n    pass\n"
+    (tmp_path / "torch.py").write_text(swallowing)
+    command = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from attnexp.training.stop import install_handlers; install_handlers()\n"
+        "import torch; print('goes on')"
+    )
+    answer = python("-c", command)
+    assert answer.returncode != 0
+    assert answer.stdout == ""

@@ -310,7 +310,7 @@ def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, undisturbed, tmp
     assert numbers(tmp_path / "cut") == undisturbed("snapshots, dropout, a target")[0]
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.check
 @pytest.mark.parametrize(
     "damage",
@@ -419,6 +419,7 @@ def test_a_run_that_is_no_replica_resumes_all_the_same(undisturbed, tmp_path, mo
     assert numbers(tmp_path) == undisturbed("adam, dropout, without native steps")[0]
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @pytest.mark.parametrize("begun", ["auto", "false"])
 def test_a_run_goes_on_by_the_steps_that_it_began_with(
