@@ -244,7 +244,8 @@ def test_the_list_runs_no_code_of_a_claim(write, claims, tmp_path):
 def test_the_list_judges_a_claim_of_attnexps_by_its_own_py(succeeds):
     name = "learned_width_is_cross_validation"
     place = f"output_dir=outputs/claims/{name}"
-    for words in (["model=gaussian_learned"], ["model=gaussian", "model.width=1.04"]):
+    learned = ["model=gaussian_learned", "model.check_width=false"]
+    for words in (learned, ["model=gaussian", "model.width=1.04"]):
         succeeds("data=sine", *words, "seed=1", place, "figures=false")
     assert "cannot tell: 5 more seeds" in line_of(succeeds("claims").stdout, name)
 
