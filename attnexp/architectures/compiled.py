@@ -32,6 +32,9 @@ FLAGS = ("-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC")
 DIGITS = 16
 """Digits of each digest in the name of a library."""
 
+LARGEST = 2**24
+"""The most bytes of a library, which takes some thousands."""
+
 SECONDS = 30.0
 """The most seconds that the compiler may take to answer."""
 
@@ -49,7 +52,13 @@ class Compiled:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the file has the content that was compiled."""
+        """Whether the file has the content that was compiled.
+
+        Nothing else is read: a pipe would be waited for, and a device or a sparse file never ends.
+        """
+        found = self.path.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            return False
         return self.path.stem.endswith(_digest(self.path.read_bytes()))
 
     def load(self) -> dict[str, Any]:

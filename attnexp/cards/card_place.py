@@ -49,7 +49,7 @@ class CardPlace:
         """Raise RequestError if the card or the runs could not be written; change nothing."""
         named = self.option or RUNS
         for option, path in ((named, self.page), (named, self.path), (RUNS, FOLDER / ".runs")):
-            folder = next(parent for parent in path.parents if os.path.exists(parent))
+            folder = next(parent for parent in path.parents if os.path.lexists(parent))
             require_output(option, folder / path.name)
 
     def require_room(

@@ -19,7 +19,7 @@ CHOSEN = tuple(group for group in GROUPS if group != "tracker")
 SETTING = re.compile(r"([A-Za-z]\w*)((?:\.[A-Za-z0-9]\w*)*)", re.ASCII)
 """A group or a setting, without the signs and the names that are Hydra's own."""
 
-ELSEWHERE = re.compile(r"\.\.|:")
+ELSEWHERE = re.compile(r"^/|\.\.|:")
 """Parts of a choice that lead out of the folder of its group."""
 
 

@@ -100,6 +100,19 @@ def test_a_library_that_was_cut_off_is_compiled_anew(empty_cache, asked_again):
         assert [path.read_bytes() for path in empty_cache.iterdir()] == [whole]
 
 
+@pytest.mark.parametrize("kind", ["pipe", "sparse"])
+def test_what_no_library_is_in_its_place_is_replaced_unread(empty_cache, asked_again, kind):
+    file = asked_again()
+    whole = file.read_bytes()
+    file.unlink()
+    if kind == "pipe":
+        os.mkfifo(file, 0o700)
+    else:
+        file.touch(0o700)
+        os.truncate(file, 2**42)
+    assert asked_again().read_bytes() == whole
+
+
 def test_a_library_is_not_loaded_that_changes_before_it_is_loaded(asked_again):
     asked_again()
     found = compiled()

@@ -109,4 +109,8 @@ def test_outputs_that_cannot_be_written_are_refused_and_nothing_is_made(tmp_path
     for place in (CardPlace(Path("outputs/cards/a.json")), CardPlace(Path("a.json"), INTO)):
         with pytest.raises(RequestError, match=r"outputs: .* cannot be written: Not a directory"):
             place.require_writable()
+    Path("outputs").unlink()
+    Path("outputs").symlink_to("nowhere")
+    with pytest.raises(RequestError, match=r"outputs: .* cannot be written"):
+        CardPlace(Path("outputs/cards/a.json")).require_writable()
     assert [path.name for path in tmp_path.iterdir()] == ["outputs"]

@@ -113,6 +113,7 @@ def test_a_broken_score_has_a_card_that_says_so(own, succeeds, body, why):
     assert set(theirs["numbers"]["test_mse"]) == {"1", "2"}
 
 
+@pytest.mark.slow
 def test_a_score_without_a_gradient_still_has_a_card(own, succeeds):
     body = GOOD.replace("self.width", "self.width.detach()")
     succeeds("card", *own(body))
@@ -129,6 +130,7 @@ def test_a_score_that_never_ends_is_stopped_and_the_others_are_not(own, succeeds
     assert set(theirs["numbers"]["test_mse"]) == {"1", "2"}
 
 
+@pytest.mark.slow
 def test_cards_are_compared_without_their_runs(own, succeeds, refused):
     words = own(GOOD)
     succeeds("card", *words)

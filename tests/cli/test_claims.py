@@ -291,6 +291,7 @@ def test_a_prediction_that_changed_after_the_runs_is_told(write, claims, stored,
     assert re.search(told, claims("mine"), re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_first_job_finds_a_mistyped_metric(write, claims, stored):
     write(changed(MINE, "metric: loo_mse", "metric: lo_mse"))
     assert "has no number 'lo_mse'. Did you mean 'loo_mse'" in claims("mine", code=2)
@@ -399,7 +400,7 @@ def test_runs_of_a_claim_are_probed_and_drawn_and_are_ordinary_runs(
     assert "gaussian_learned" in succeeds("results").stdout
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("error", "code"),
     [

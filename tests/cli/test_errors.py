@@ -97,6 +97,7 @@ SENTENCES = [
 ]
 
 
+@pytest.mark.first(20)
 @pytest.mark.parametrize(("argument", "sentence"), SENTENCES, ids=[s[0] for s in SENTENCES])
 def test_wrong_request(refused, tmp_path, argument, sentence):
     (line,) = refused(*argument.split()).splitlines()

@@ -55,6 +55,7 @@ def faults_of(outputs, finished_runs) -> Callable[[int], list[str]]:
     return faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(2), *THOUSAND], ids=str)
 def test_damaged_folders(faults_of, seeds):
     assert [fault for seed in seeds for fault in faults_of(seed)] == []

@@ -202,7 +202,7 @@ def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     assert line.split()[1] == "reproduced"
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"law"}))
 def test_the_next_command_runs(kind, in_process, succeeds):
     said = in_process("new", kind, f"own_{kind}", "--into", "mine").stdout

@@ -148,6 +148,7 @@ def test_a_run_on_a_table_in_any_language_is_taken_up_and_verified(tables, succe
     assert "bit-identical" in succeeds("verify", str(folder)).stdout
 
 
+@pytest.mark.slow
 def test_a_sweep_over_files_of_any_name_goes_on(tables, succeeds, tmp_path):
     succeeds(*TABLE, "data.path=my file (1).csv")
     command = ("-m", *TABLE, "data.path=温度.csv,my file (1).csv", "seed=0,1")

@@ -122,7 +122,7 @@ def test_hidden_files_of_the_users_stay(succeeds, refused, tmp_path):
     assert (tmp_path / ".notes.tmp").read_text() == "mine"
 
 
-@pytest.mark.parametrize("version", [RESULTS_VERSION - 1, RESULTS_VERSION + 1])
+@pytest.mark.parametrize("version", [1, 1000])
 def test_a_run_of_another_results_version_is_not_overwritten(succeeds, refused, tmp_path, version):
     words = ("train.max_epochs=1", "figures=false", "hydra.run.dir=mine")
     succeeds(*words)

@@ -82,6 +82,10 @@ def test_a_synonym_is_suggested_before_a_similar_name():
     assert nearest_text("heatmap", ["heatmaps_"]) == " Did you mean 'heatmaps_'?"
 
 
+def test_capital_letters_make_no_difference():
+    assert nearest_text("ROTARY", ["rotary", "alibi"]) == " Did you mean 'rotary'?"
+
+
 def test_a_synonym_of_the_chosen_architecture_is_suggested_alone():
     paths = ["arch.dim", "arch.heads", "model.width"]
     assert "Did you mean 'arch.dim'?" in unknown_setting("num_hiddens", ["arch"], paths)

@@ -73,7 +73,7 @@ def losses(step, data, steps=12):
     return torch.stack(taken).tolist()
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arch", "precision"),
     [

@@ -69,7 +69,7 @@ def test_a_step_is_the_graph_that_the_table_says(named):
         assert not kernel_by_kernel(step)
 
 
-@pytest.mark.first(4)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("normalizer", choice_names("normalizer"))
 def test_the_normalizers_that_wait_are_those_of_the_table(normalizer):
     (waiting,) = re.findall(r"^\| (`normalizer=.*): their iterations ask", TEXT, re.M)
@@ -93,6 +93,7 @@ def test_a_regression_by_tiles_is_no_graph_and_asks_once_a_group(monkeypatch):
         assert 0 < gpu.waits.total() <= 65
 
 
+@pytest.mark.slow
 def test_entmax_of_another_alpha_is_a_graph():
     with devices():
         assert not kernel_by_kernel(steps("normalizer=entmax", "normalizer.alpha=1.7"))

@@ -50,7 +50,7 @@ def test_a_line_of_python(row):
         assert torch.allclose(result.sum(dim=-1), torch.ones(2, 2))
 
 
-@pytest.mark.first(6)
+@pytest.mark.first(3)
 @pytest.mark.parametrize("row", RUNS)
 def test_a_line_about_runs_composes(row, in_process):
     compose(row, in_process)

@@ -66,7 +66,7 @@ def subjects(finished_runs, sequence_run, regression_run, write_run):
     ]  # fmt: skip
 
 
-@pytest.mark.first(2)
+@pytest.mark.slow
 @pytest.mark.check
 @pytest.mark.filterwarnings("ignore:Glyph")  # the machine may have no Chinese font
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)

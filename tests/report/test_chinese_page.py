@@ -16,7 +16,7 @@ pytestmark = pytest.mark.check
 NAMES = re.compile(
     r"\w+=[\w.]+|\w*_\w*|\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
     r"rnn|cross|pooling|self|encoder|decoder|width|seed|score|model|arch|positions|normalizer|none|"
-    r"sinusoidal|steps|missing|exact match|pad|eos|bos|English|log|"
+    r"sinusoidal|steps|missing|exact match|pad|eos|bos|English|log|dev\d*|"
     r"attnexp|torch|cpu|python|native|cc)\b"
 )
 """Names of choices, settings, metrics and symbols, and of the other language."""

@@ -253,6 +253,7 @@ def regression_runs(tmp_path, succeeds):
     return trained
 
 
+@pytest.mark.slow
 def test_a_static_page_has_no_programs(finished_runs, tmp_path):
     main([str(finished_runs["curve"]), "--static", "--output", str(tmp_path / "page.html")])
     text = (tmp_path / "page.html").read_text()

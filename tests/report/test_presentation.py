@@ -156,6 +156,7 @@ def drawn(ends):
     return Page("t", results=[result], data=[DataSection("sine", 0, [chart])])
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "ends", [*ENDS[:2], *(pytest.param(each, marks=pytest.mark.slow) for each in ENDS[2:])], ids=str
 )
@@ -178,6 +179,7 @@ def test_names_of_cells_that_are_too_small_are_not_drawn(panels):
     assert drawn[1] < drawn[0]
 
 
+@pytest.mark.slow
 def test_a_page_without_panels_is_not_presented(browser, tmp_path):
     path = tmp_path / "empty.html"
     path.write_text(page(Page("nothing yet")))

@@ -55,6 +55,7 @@ def test_a_killed_server_costs_no_job_and_workers_still_end_and_begin(start, hom
     until(lambda: marked(start.mark) == [], seconds=20)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_is_replaced(worker, monkeypatch, capsys):
     worker.start()
     server = worker._server
@@ -115,7 +116,7 @@ def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
     assert worker._process.exitcode is None
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("optimizer", "imports"), [("torch.optim.Adam", True), ("attnexp.training.optimizers.X", False)]
 )

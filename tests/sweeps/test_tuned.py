@@ -133,6 +133,7 @@ def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(the
     assert seeds == {0, 1, 2}, "a run that one sweep compared is no tuning run of another"
 
 
+@pytest.mark.first(5)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -69,6 +69,7 @@ def assert_same_bits(*overrides):
     assert [row.loss for row in rows(events[1])] == [row.loss for row in rows(others[1])]
 
 
+@pytest.mark.first(2)
 @pytest.mark.check
 @pytest.mark.parametrize(
     "model",
@@ -87,6 +88,7 @@ def test_every_normalizer_has_the_same_bits_in_any_company(normalizer_name):
     assert_same_bits(f"normalizer={normalizer_name}", "model=additive", *SMALL)
 
 
+@pytest.mark.first(2)
 @pytest.mark.check
 @pytest.mark.parametrize(
     "arch",
@@ -169,6 +171,7 @@ def test_one_that_diverges_does_not_touch_the_others():
     assert len(rows(events[0])) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.check
 def test_one_that_ends_early_does_not_touch_the_others():
     together, events = trained([0, 1, 2, 3])

@@ -285,7 +285,7 @@ def training_with(path: Path, **values: object) -> None:
     change(path, training=state_in(path.parent)["training"] | values)
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(2)
 @pytest.mark.check
 @pytest.mark.parametrize(
     ("damage", "why"),
@@ -375,6 +375,7 @@ def test_counts_that_do_not_agree_are_not_used(name, value, tmp_path, monkeypatc
         Checkpoint(state_in(tmp_path), max_epochs=4)
 
 
+@pytest.mark.slow
 @pytest.mark.check
 def test_no_flipped_bit_goes_unseen(tmp_path, monkeypatch):
     """A bit decides nothing, as a space in the header, or the checkpoint is not used."""
@@ -441,6 +442,7 @@ def test_a_run_goes_on_by_the_steps_that_it_began_with(
     assert (numbers(tmp_path) == undisturbed(plain)[0]) == (begun == "false")
 
 
+@pytest.mark.slow
 @pytest.mark.check
 def test_a_run_that_goes_on_with_another_version_says_so(tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
