@@ -37,7 +37,7 @@ from attnexp.training.base import TrainSettings
 from attnexp.training.device import choose_device, prepare_processor
 from attnexp.training.early_stopping import Target
 from attnexp.training.native_steps import choose_native_steps
-from attnexp.training.optimizers import reads_rate_once, without_compiler
+from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.precision import choose_precision
 from attnexp.training.prepared_run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
@@ -168,7 +168,7 @@ def assemble(job: Job) -> PreparedRun:
         dataset=dataset.to(device, precision.dtype),
         model=model,
         task=task,
-        optimizer=without_compiler(plain["optim"], made["optim"]),
+        optimizer=made["optim"],
         schedule=schedule,
         settings=made["train"](),
         tracker=GuardedTracker(made["tracker"]()),

@@ -1,9 +1,7 @@
 """Rprop and Adam without PyTorch's compiler. All other optimizers are those of torch.optim."""
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -180,26 +178,6 @@ OptimizerFactory = Callable[..., Optimizer | OwnOptimizer]
 """Builds an optimizer when called with `params`."""
 
 
-def without_compiler(settings: Mapping[str, Any], make: OptimizerFactory) -> OptimizerFactory:
-    """Return the factory of `Adam` for settings of PyTorch's that it has, else the one given."""
-    own = {name: value for name, value in settings.items() if name != "_target_"}
-    known = {*inspect.signature(Adam).parameters}
-    if settings["_target_"] in PYTORCHS_ADAM and own.keys() <= known:
-        return partial(_adam, own, make)
-    return make
-
-
-def _adam(
-    settings: Mapping[str, Any], make: OptimizerFactory, params: Iterable[nn.Parameter]
-) -> Optimizer | OwnOptimizer:
-    """Return Adam with settings; those of a wrong type are left to `make` to refuse."""
-    whole = list(params)
-    try:
-        return Adam(whole, **settings)
-    except TypeError:
-        return make(params=whole)
-
-
 def reads_rate_once(optimizer: object) -> bool:
     """Return whether an optimizer reads its learning rate before its first step and never again."""
     return isinstance(optimizer, Rprop | torch.optim.Rprop)
@@ -221,8 +199,6 @@ def with_first_step(make: OptimizerFactory, parameter: Tensor, step: float) -> O
 
     return made
 
-
-PYTORCHS_ADAM = ("torch.optim.Adam", "torch.optim.adam.Adam")
 
 ELEMENTWISE = frozenset(
     {

@@ -1,17 +1,14 @@
 """Rprop and Adam against those of PyTorch."""
 
-from functools import partial
-
 import pytest
 import torch
+from composed import prepared
 from imported import python
 
 from attnexp.training.optimizers import (
     Adam,
-    OptimizerFactory,
     Rprop,
     reads_rate_once,
-    without_compiler,
 )
 
 
@@ -71,18 +68,8 @@ def test_updates_of_adam_are_those_of_pytorch_bit_for_bit(more, dtype):
     assert ours[-1] not in descent.state, "it has no gradient"
 
 
-def test_adam_is_ours_if_it_has_the_settings():
-    adam = {"_target_": "torch.optim.Adam", "lr": 0.1, "fused": True}
-    theirs: OptimizerFactory = partial(torch.optim.SGD, lr=0.1)
+def test_settings_of_adam_that_make_no_sense_are_refused():
     parameter = torch.nn.Parameter(torch.ones(2))
-    made = without_compiler(adam, theirs)(params=[parameter])
-    assert isinstance(made, Adam)
-    assert made.param_groups[0]["lr"] == 0.1
-    assert without_compiler(adam | {"amsgrad": True}, theirs) is theirs
-    assert without_compiler({"_target_": "torch.optim.AdamW", "lr": 0.1}, theirs) is theirs
-    refused: OptimizerFactory = partial(torch.optim.SGD, lr=-1.0)
-    with pytest.raises(ValueError, match="Invalid learning rate"):
-        without_compiler(adam | {"betas": 0.9}, refused)(params=[parameter])
     for wrong in (
         {"betas": (0.9,)},
         {"lr": -1.0},
@@ -139,3 +126,14 @@ assert "torch._dynamo" not in sys.modules
 """
     answer = python("-c", code, cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
+
+
+def test_a_run_names_the_class_that_updates_it():
+    """PyTorch's is there for who names it."""
+    assert isinstance(prepared("data=copy", "model=dot").optimizer(params=parameters()), Adam)
+    words = ("data=copy", "model=dot", "optim._target_=torch.optim.Adam")
+    assert type(prepared(*words).optimizer(params=parameters())) is torch.optim.Adam
+
+
+def parameters():
+    return [torch.nn.Parameter(torch.ones(2))]

@@ -45,7 +45,8 @@ def test_a_signal_while_torch_imports_numpy_ends_the_command(tmp_path, number):
     swallowing = "try:\n    import numpy\nexcept BaseException:\n    pass\n"
     (tmp_path / "torch.py").write_text(swallowing)
     command = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        f"import signal, sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in the background
         "from attnexp.training.stop import install_handlers; install_handlers()\n"
         "import torch; print('goes on')"
     )
