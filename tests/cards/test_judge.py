@@ -127,6 +127,7 @@ def test_a_difference_holds_over_a_card_if_no_other_flip_of_it_gives_one_as_larg
     assert [own[0].holds for own in judged([one, uneven])] == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.check
 def test_a_card_of_a_baseline_by_another_name_has_one_that_holds_on_one_in_twenty():
     """Twenty trials of two baselines, in which nothing differs: some verdict on most cards."""

@@ -121,6 +121,7 @@ def test_claims_are_listed_with_their_verdicts(write, claims):
     assert line_of(listed, "nw_rate")
 
 
+@pytest.mark.slow
 def test_a_claim_of_ones_own_is_run_and_judged(write, claims, tmp_path):
     write(MINE)
     record = claims("mine", "--output", "page.md").partition("\nmine\n")[2]

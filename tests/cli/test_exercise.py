@@ -314,6 +314,7 @@ def commands_of(folder):
     return [shlex.split(line)[1:] for line in lines if line.startswith(" " * 8)]
 
 
+@pytest.mark.slow
 def test_a_prediction_is_written_first_and_may_be_wrong(in_process, verdict, tmp_path, monkeypatch):
     folder = tmp_path / "predict_first"
     in_process("exercise", "start", "predict_first")

@@ -94,5 +94,6 @@ def test_a_fault_has_a_sentence_where_its_traceback_cannot_be_written(in_process
     assert answer.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_hydras_own_help_is_printed(succeeds):
     assert succeeds("--hydra-help").stdout.startswith("Hydra (")

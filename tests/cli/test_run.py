@@ -285,6 +285,7 @@ def test_completion_offers_the_choices(in_process, monkeypatch):
     assert answer.stdout.split() == ["model=gaussian", "model=gaussian_learned"]
 
 
+@pytest.mark.slow
 def test_as_a_module_in_a_process_of_its_own_without_warnings(attnexp, tmp_path):
     answer = attnexp("model=additive", "train.max_epochs=3")
     assert answer.returncode == 0, answer.stderr

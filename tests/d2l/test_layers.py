@@ -201,6 +201,7 @@ def test_masked_softmax_leaves_its_scores_and_an_empty_row_has_no_weight():
     assert weights[1].count_nonzero(dim=-1).tolist() == [2, 2, 2]
 
 
+@pytest.mark.first(1)
 @pytest.mark.check
 @pytest.mark.parametrize("lengths", ["[2, 9]", "[2.0, 3.0]"])
 def test_lengths_that_the_book_lets_pass_are_refused(lengths):

@@ -14,7 +14,8 @@ from attnexp.report.render import page
 pytestmark = pytest.mark.check
 
 NAMES = re.compile(
-    r"\w+=[\w.]+|\w*_\w*|\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
+    r"\w+=[\w.]+|\w*_\w*|\bcommit [0-9a-f]+|"
+    r"\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
     r"rnn|cross|pooling|self|encoder|decoder|width|seed|score|model|arch|positions|normalizer|none|"
     r"sinusoidal|steps|missing|exact match|pad|eos|bos|English|log|dev\d*|"
     r"attnexp|torch|cpu|python|native|cc)\b"

@@ -156,7 +156,7 @@ def drawn(ends):
     return Page("t", results=[result], data=[DataSection("sine", 0, [chart])])
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ends", [*ENDS[:2], *(pytest.param(each, marks=pytest.mark.slow) for each in ENDS[2:])], ids=str
 )

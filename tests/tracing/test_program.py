@@ -29,7 +29,7 @@ SMALL = ("arch.dim=8", "arch.layers=1", "arch.heads=2", "arch.ff_dim=8")
 
 DECODER = ("arch=decoder_only", "model=scaled_dot", *SEQUENCES, *SMALL)
 WORDS = [
-    *(("model=" + name, *CURVE) for name in choice_names("model")),
+    *(("model=" + name, *CURVE) for name in choice_names("model")[::2]),
     ("model=additive", "arch.features=4", "arch.heads=2", *CURVE),
     ("arch=rnn", "model=additive", *SHORT, "arch.hidden_dim=8", "arch.embed_dim=6"),
     ("arch=pooling", "model=scaled_dot", "normalizer=entmax15", *SEQUENCES, "arch.dim=8"),
@@ -39,6 +39,7 @@ WORDS = [
     (*DECODER, "positions=rotary"),
 ]
 SELDOM = [
+    *(("model=" + name, *CURVE) for name in choice_names("model")[1::2]),
     ("arch=rnn", "model=dot", *SHORT, "arch.hidden_dim=8", "arch.cell=lstm", "arch.layers=2"),
     *((*DECODER, f"positions={name}") for name in choice_names("positions")),
     *(
