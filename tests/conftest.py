@@ -90,7 +90,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     seconds: dict[str, list[float]] = {}
     for report in chain(*terminalreporter.stats.values()):
         if isinstance(report, pytest.TestReport):
-            folder = report.nodeid.split("/")[1] if report.nodeid.count("/") > 1 else "tests"
+            _, *folders, _ = report.nodeid.partition("::")[0].split("/")
+            folder = folders[0] if folders else "tests"
             seconds.setdefault(folder, [0.0, 0.0])["check" in report.keywords] += report.duration
     terminalreporter.section("seconds by folder")
     terminalreporter.write_line("| folder | `make test` | `make check` adds |\n|---|--:|--:|")

@@ -77,13 +77,16 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def test_a_recipe_is_the_one_that_is_told(name):
     config = composed(f"data={name}", "model=additive")
     assert {key: config.train[key] for key in SETTINGS[name]} == SETTINGS[name]
-    assert (config.train.clip_norm, config.optim._target_) == (1.0, "torch.optim.Adam")
+    assert (config.train.clip_norm, config.optim._target_) == (
+        1.0,
+        "attnexp.training.optimizers.Adam",
+    )
     assert (config.optim.lr, config.schedule.warmup) == (0.002, 0.1)
 
 
 def test_many_points_take_adam_in_units_of_the_width():
     config = composed("experiment=width_of_many_points")
-    assert (config.optim._target_, config.optim.lr) == ("torch.optim.Adam", 1)
+    assert (config.optim._target_, config.optim.lr) == ("attnexp.training.optimizers.Adam", 1)
     assert (config.train.batch_size, config.train.max_steps, config.data.num_train) == (
         *(512, 120, 20000),
     )
