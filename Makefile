@@ -21,7 +21,7 @@ run: .venv/installed ## compare scoring functions on the noisy curve: table and 
 	$(BIN)/attnexp -m experiment=first_look
 	@echo "  . $(BIN)/activate  # once in each terminal: it makes attnexp a command"
 
-test: .venv/tested ## run the tests of the mathematics whole, of all else the core: 3 minutes
+test: .venv/tested ## run the tests of the mathematics whole, of all else the core: 2.5 minutes
 	$(PYTEST)
 
 check: test ## run the tests of commands, documents and sweeps too: what CI runs
