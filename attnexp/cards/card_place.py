@@ -52,7 +52,7 @@ class CardPlace:
             folder = next(parent for parent in path.parents if os.path.lexists(parent))
             require_output(option, folder / path.name)
 
-    def require_room(
+    def require_addable(
         self,
         there: Card,
         level: str,
@@ -94,7 +94,7 @@ class CardPlace:
                 if there is not None and card.trials:
                     rows = [(row.label, tuple(row.words)) for row in card.trials[0].rows]
                     names = [trial.name for trial in card.trials]
-                    self.require_room(there, card.level, card.seeds, rows, names)
+                    self.require_addable(there, card.level, card.seeds, rows, names)
                 whole = card if there is None else extended(there, card)
                 write_card(self.path, whole)
                 write_bytes(self.page, page(whole))

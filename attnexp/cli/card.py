@@ -83,7 +83,7 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
                 task for task in tasks if task.name not in {each.name for each in there.trials}
             ]
         asked = [(row.label, row.words) for row in rows]
-        place.require_room(there, level, seeds, asked, [task.name for task in tasks])
+        place.require_addable(there, level, seeds, asked, [task.name for task in tasks])
     if arguments.dry_run:
         for task in tasks:
             console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())

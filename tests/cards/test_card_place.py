@@ -59,7 +59,7 @@ def test_a_trial_that_is_there_is_measured_anew_in_its_place(place):
 )
 def test_another_card_is_refused_and_not_replaced(option, level, seeds, rows, trials, why):
     with pytest.raises(RequestError, match=why) as refused:
-        CardPlace(Path("a.json"), option).require_room(
+        CardPlace(Path("a.json"), option).require_addable(
             with_trials("a", "b"), level, seeds, rows, trials
         )
     assert "--into" in str(refused.value)
