@@ -1,6 +1,6 @@
-"""The scores of a tile of a large map, by a faster formula if the score has one.
+"""The scores of a tile of a large map, with a derivative written out if the score has one.
 
-A faster formula need not work under `torch.func.vmap`, nor have a second derivative.
+A derivative written out need not work under `torch.func.vmap`, nor have a second derivative.
 """
 
 from functools import singledispatch
@@ -13,9 +13,6 @@ from torch.autograd.function import once_differentiable
 
 from attnexp.scores.additive import Additive
 from attnexp.scores.base import Score
-
-REACH = 40.0
-"""The largest projected query or key whose exponential is used: exp(80) is a float32."""
 
 
 @singledispatch
@@ -36,48 +33,31 @@ def _of_additive(
 ) -> Float[Tensor, "*batch queries keys"]:
     if type(score) is not Additive:  # a subclass may have another formula
         return score.compare(queries, keys)
-    w_v = score.w_v.weight
-    return cast(Tensor, _AdditiveTile.apply(queries, keys, 2 * w_v)) - w_v.sum()
+    return cast(Tensor, _AdditiveTile.apply(queries, keys, score.w_v.weight))
 
 
 class _AdditiveTile(torch.autograd.Function):
-    """u's(q + k) for many queries, s the logistic function, with its derivative written out."""
+    """w_v' tanh(q + k) for many queries, with its derivative written out."""
 
     @staticmethod
     def forward(
         ctx: Any,
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
-        u: Float[Tensor, "1 projected"],
+        w_v: Float[Tensor, "1 projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        logistic = logistic_of_sums(queries, keys)
-        ctx.save_for_backward(logistic, u)
-        return (logistic @ u.mT).squeeze(-1)
+        tanh = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
+        ctx.save_for_backward(tanh, w_v)
+        return (tanh @ w_v.mT).squeeze(-1)
 
     @staticmethod
     @once_differentiable
     def backward(
         ctx: Any, gradient: Float[Tensor, "*batch queries keys"]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        logistic, u = ctx.saved_tensors
-        of_u = gradient.reshape(1, -1) @ logistic.flatten(0, -2)
-        slope = logistic.addcmul_(logistic, logistic, value=-1)
+        tanh, w_v = ctx.saved_tensors
+        of_w_v = gradient.reshape(1, -1) @ tanh.flatten(0, -2)
+        slope = torch.addcmul(tanh.new_ones(()), tanh, tanh, value=-1, out=tanh)
         of_queries = (gradient.unsqueeze(-2) @ slope).squeeze(-2)
         of_keys = slope.mul_(gradient.unsqueeze(-1)).sum(dim=-3)
-        return of_queries.mul_(u), of_keys.mul_(u), of_u
-
-
-def logistic_of_sums(
-    queries: Float[Tensor, "*batch queries projected"],
-    keys: Float[Tensor, "*batch keys projected"],
-) -> Float[Tensor, "*batch queries keys projected"]:
-    """Return s(q + k) = 1 / (1 + exp(-q) exp(-k)) for each pair, s the logistic function.
-
-    Each query and each key takes an exponential, and a pair none. If one of them is beyond `REACH`,
-    the sums go through `sigmoid`, and on a GPU all do: the program would wait for the largest.
-    """
-    on_cpu = queries.device.type == "cpu"
-    if not on_cpu or max(queries.abs().amax(), keys.abs().amax()) > REACH:
-        return (queries.unsqueeze(-2) + keys.unsqueeze(-3)).sigmoid_()
-    decays = (queries.neg().exp_().unsqueeze(-2), keys.neg().exp_().unsqueeze(-3))
-    return torch.addcmul(queries.new_ones(()), *decays).reciprocal_()
+        return of_queries.mul_(w_v), of_keys.mul_(w_v), of_w_v

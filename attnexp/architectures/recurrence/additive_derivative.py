@@ -17,10 +17,10 @@ FAR = 80.0
 class AdditiveDerivative(Derivative):
     """The derivative of `Additive`. The parameters are those of W_q and w_v.
 
-    The logistic function of a sum is 1 / (1 + exp(-q) exp(-k)). The keys stay the same for all
-    steps, so that a step takes a product and a reciprocal for each pair, and no exponential.
-    Entries of a key beyond `FAR` count as `FAR`, so that no product is 0 times infinity: the tanh
-    of such an entry alone is 1 to 34 digits.
+    The tanh of a sum is 2 / (1 + exp(-2q) exp(-2k)) - 1. The keys stay the same for all steps, so
+    that a step takes a product and a reciprocal for each pair, and no exponential. Entries of 2k
+    beyond `FAR` count as `FAR`, so that no product is 0 times infinity: the tanh of such an entry
+    alone is 1 to 34 digits.
     """
 
     compiled_as = 0
@@ -38,8 +38,8 @@ class AdditiveDerivative(Derivative):
 
     @cached_property
     def decay(self) -> Float[Tensor, "*batch keys projected"]:
-        """exp(-k), which is not needed backwards."""
-        return self.keys.clamp(-FAR, FAR).neg_().exp_()
+        """exp(-2k), which is not needed backwards."""
+        return (2 * self.keys).clamp_(-FAR, FAR).neg_().exp_()
 
     def buffer(self, length: int) -> Float[Tensor, "length *kept"]:
         return self.keys.new_empty(length, *self.keys.shape)
@@ -76,7 +76,7 @@ class AdditiveDerivative(Derivative):
 
     def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
         of_sum = torch.stack(self.of_scores).sum(dim=(0, -1)).unsqueeze(-1)
-        return self.u.unsqueeze(-2) * self.of_keys, -2 * of_W, 2 * self.of_u - of_sum
+        return 2 * self.u.unsqueeze(-2) * self.of_keys, -2 * of_W, 2 * self.of_u - of_sum
 
 
 @derivative_of.register
