@@ -239,8 +239,8 @@ FAULTS = (
     ),
     (
         "training/schedules.py",
-        "if progress < self.warmup:",
-        "if progress <= self.warmup:",
+        "if step < rising:",
+        "if step <= rising:",
     ),
 )
 """A file of the package, a piece that it has once, and what takes its place."""

@@ -159,7 +159,7 @@ def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "Prep
     return replace(
         prepared,
         settings=replace(settings, max_steps=taken),
-        schedule=lambda share: prepared.schedule(round(share * taken) / planned),
+        schedule=lambda step, _: prepared.schedule(step, planned),
     )
 
 

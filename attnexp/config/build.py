@@ -370,18 +370,18 @@ def _check_causal(architecture: object, needed: bool, chosen: Mapping[str, str])
 
 
 def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
-    """Raise RequestError unless the schedule maps progress to a finite factor."""
+    """Raise RequestError unless the schedule maps updates to finite factors."""
     try:
-        factors = [float(schedule(progress)) for progress in (0.0, 1.0)]
+        factors = [float(schedule(step, 2)) for step in (0, 1)]
     except (Exception, SystemExit) as error:  # a class of the user's may raise anything
         raise RequestError(
             f"schedule._target_: {settings['_target_']} makes a {type(schedule).__name__}, and "
-            f"schedule takes a function of the progress of training, from 0 to 1: {message(error)}"
+            f"schedule takes a function of an update, from 0, and of their number: {message(error)}"
         ) from error
     if not all(map(math.isfinite, factors)):
         raise RequestError(
-            f"schedule._target_: {settings['_target_']} gives the factors {factors[0]:g} at the "
-            f"beginning and {factors[1]:g} at the end: both must be finite"
+            f"schedule._target_: {settings['_target_']} gives the factors {factors[0]:g} and "
+            f"{factors[1]:g} at the first and the second of two updates: both must be finite"
         )
 
 

@@ -18,6 +18,9 @@ from attnexp.data.sequences import (
     sequence_spec,
 )
 
+MOST_DRAWS = 100
+"""How often a chain is drawn until it is in no other set."""
+
 
 class MarkovChains(Dataset):
     """x_1 ~ pi, x_t ~ P[x_{t-1}], with a P for each example; the target is each next symbol.
@@ -28,13 +31,17 @@ class MarkovChains(Dataset):
     the decoder's input, shifted by one behind <bos>; the source is the end symbol alone, so that
     `arch=decoder_only` reads a chain as a language model does.
 
-    Training never sees a chain twice: each pass over the data draws `num_train` new ones from the
-    generator of the order of training. With the same seed all models see the same chains.
+    Each pass over the data draws `num_train` new chains from the generator of the order of
+    training. With the same seed all models see the same chains. A chain of the validation or test
+    set is drawn again until it is in no other set, and a pass never has one of theirs. Within a set
+    and between passes a chain can repeat: most that do stay in one state.
 
-    Raises ValueError for a set without examples, a length below 1 and fewer than two states.
+    Raises ValueError for a set without examples, a length below 1, fewer than two states, and
+    chains so short that the sets have no chains of their own.
     """
 
     spec: Seq2SeqSpec
+    validation: Batch
 
     def __init__(
         self,
@@ -52,17 +59,31 @@ class MarkovChains(Dataset):
         symbols = numbered(states)
         check_memory(num_train + num_validation + num_test, length, shapes=1)
         self._length, self._states = length, states
-        self.train, self.validation, self.test = (
-            self._draw(size, generator) for size in (num_train, num_validation, num_test)
-        )
+        self.train = self._draw(num_train, generator)
+        self.validation = self._draw(num_validation, generator, self.train)
+        self.test = self._draw(num_test, generator, self.train, self.validation)
         self.spec = sequence_spec(symbols, symbols, self.train, self.test)
 
     def epoch(self, generator: torch.Generator) -> Batch:
-        """Return new chains."""
-        return self._draw(len(self.train), generator).to(self.train.queries.device)
+        """Return new chains, none of which is held out."""
+        drawn = self._draw(len(self.train), generator, self.validation, self.test)
+        return drawn.to(self.train.queries.device)
 
-    def _draw(self, examples: int, generator: torch.Generator) -> Batch:
+    def _draw(self, examples: int, generator: torch.Generator, *others: Batch) -> Batch:
+        """Return chains, each drawn again while another set has it."""
+        taken = {tuple(chain) for other in others for chain in other.targets.tolist()}
         chains = FIRST + draw_chains(examples, self._length, self._states, generator)
+        for _ in range(MOST_DRAWS):
+            repeated = torch.tensor([tuple(chain) in taken for chain in chains.tolist()])
+            again = int(repeated.sum())
+            if not again:
+                break
+            chains[repeated] = FIRST + draw_chains(again, self._length, self._states, generator)
+        else:
+            raise ValueError(
+                f"chains of length {self._length} over {self._states} states are too few for sets "
+                "that share none: set a larger length or more states"
+            )
         source = torch.full((examples, 1), EOS)
         return given_batch(
             queries=torch.cat([torch.full_like(source, BOS), chains[:, :-1]], dim=1),

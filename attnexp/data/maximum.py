@@ -29,8 +29,10 @@ class Maximum(DrawnSequences):
     below m, and so may repeat, and classes are uniform. In the paper a priority is a real number
     and classes are given as vectors; here a table has a vector for each of the `priorities` *
     `classes` items. There are `min_items` to `max_items` of them, in equal shares, and all sources
-    are different. The test set has the numbers `test_items`, in equal shares, or those of training
-    if that is None. The gold alignment is the place of the largest item.
+    are different. With two priorities and four classes most tests of as many items as training has
+    are a training source in another order, which a model without positions, such as `arch=pooling`,
+    cannot tell apart. The test set has the numbers `test_items`, in equal shares, or those of
+    training if that is None. The gold alignment is the place of the largest item.
 
     Example:
         source     a3 c17 a9 b3

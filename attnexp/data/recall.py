@@ -33,7 +33,9 @@ class Recall(DrawnSequences):
     Keys are named k0, k1, ... and values 0, 1, ...; source and target share one vocabulary of
     `num_keys` + `num_values` symbols and the special ones. There are `min_pairs` to `max_pairs`
     pairs in a source, n, and 1 to `max_queries` queries, m, at most n. All sources are different,
-    so the three sets are disjoint; all (n, m) are equally frequent as far as that allows. Sources
+    so the three sets are disjoint; all (n, m) are equally frequent as far as that allows. At the
+    defaults a quarter of the tests have the pairs and the queries of a training example, in another
+    order of the pairs, which a model without positions cannot tell apart. Sources
     with few pairs and a single query are easy: a transformer can start with them. The test set may
     have other numbers of pairs, `test_min_pairs` to `test_max_pairs`, which training and validation
     then never see unless they are within their range too; an end that is None is that of training.

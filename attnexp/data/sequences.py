@@ -5,8 +5,10 @@ the symbols that mark a beginning and an end.
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from types import MappingProxyType
 from typing import Any
 
@@ -371,9 +373,7 @@ def _distinct_rows(
     fair draw would hold such a pair less than once in 10^12, for vocabularies below a million
     symbols.
     """
-    leading = 0
-    while leading < len(radices) and math.prod(radices[: leading + 1]) <= MOST_CODES:
-        leading += 1
+    leading = sum(1 for _ in takewhile(MOST_CODES.__ge__, accumulate(radices, operator.mul)))
     codes = _distinct_codes(count, radices[:leading], generator)
     columns = []
     for radix in radices[:leading]:

@@ -5,9 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.language import capitalized, said, say
+from attnexp.core.language import capitalized, said, say, told
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.style import INK, best_of, line_axes, lines_of, log_axis, name_lines
+from attnexp.plots.style import (
+    INK,
+    best_of,
+    lines_of,
+    log_axis,
+    name_lines,
+    new_figure,
+    plot_axes,
+    seed_of,
+    title_of,
+)
 from attnexp.runs.folder import Run
 from attnexp.runs.summary import Tried
 from attnexp.select.configurations import Comparison
@@ -23,7 +33,9 @@ def draw_widths(comparison: Comparison, options: Options) -> Figures:
     checked = best_of([each for each in lines_of(comparison) if _checked(each[0].runs)])
     if not checked:
         return
-    figure, axes = line_axes(comparison, capitalized(said("error")), len(checked))
+    title = title_of(comparison, capitalized(said("error")))
+    figure = new_figure(5.6, 3.9, title, _subtitle(comparison))
+    axes = plot_axes(figure)
     places, heights = [], []
     for one, name, line in checked:
         for i, check in enumerate(run.summary.width_check for run in _checked(one.runs)):
@@ -43,6 +55,13 @@ def draw_widths(comparison: Comparison, options: Options) -> Figures:
     log_axis(axes, "y", np.concatenate(heights))
     name_lines(axes)
     yield "widths", figure
+
+
+def _subtitle(comparison: Comparison) -> str:
+    """Return the primary metric of a run alone, the seed of all, or the meaning of a line."""
+    if comparison.alone:
+        return comparison.alone.primary
+    return told(seed_of(comparison)) or say("a line for each seed")
 
 
 def _checked(runs: Sequence[Run]) -> list[Run]:

@@ -1,5 +1,6 @@
 """Chains of symbols: the divergence of a model's answers from predictions by counts."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -8,56 +9,57 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.core.batch import Batch
+from attnexp.data.sequences import FIRST
 from attnexp.tasks import seq2seq
 from attnexp.tasks.base import Metric
 from attnexp.tasks.seq2seq import Answers, SequenceToSequence
 
 
-def by_unigram(batch: Batch) -> Float[Tensor, "batch target vocab"]:
+def by_unigram(batch: Batch, vocab: int) -> Float[Tensor, "batch target vocab"]:
     """Return (n_s + 1) / (t + S), n_s how often the symbol s is among the t symbols so far.
 
     It is the mean distribution of the next symbol if symbols are independent and their distribution
-    is Dirichlet(1). S symbols can follow; all others of the vocabulary have 0.
+    is Dirichlet(1). The S symbols that can follow are those of the vocabulary, of `vocab` ids, that
+    are not special; a special symbol has 0.
     """
-    seen = _indicators(batch)
-    return _smoothed(seen.cumsum(dim=1), batch)
+    seen = _indicators(batch, vocab)
+    return _smoothed(seen.cumsum(dim=1))
 
 
-def by_bigram(batch: Batch) -> Float[Tensor, "batch target vocab"]:
+def by_bigram(batch: Batch, vocab: int) -> Float[Tensor, "batch target vocab"]:
     """Return (n_rs + 1) / (n_r + S), n_rs how often s has followed the last symbol r so far.
 
     It is the mean of P[r, s] given the symbols so far, each row of P being Dirichlet(1): the best
     answer but for the first symbol, which is drawn from the stationary distribution.
     """
-    seen = _indicators(batch)
+    seen = _indicators(batch, vocab)
     before = F.pad(seen[:, :-1], (0, 0, 1, 0))
     # pairs[t, r, s]: how often s has followed r up to t
     pairs = (before.unsqueeze(-1) * seen.unsqueeze(-2)).cumsum(dim=1)
-    return _smoothed((pairs * seen.unsqueeze(-1)).sum(dim=-2), batch)
+    return _smoothed((pairs * seen.unsqueeze(-1)).sum(dim=-2))
 
 
-def _indicators(batch: Batch) -> Float[Tensor, "batch target vocab"]:
-    """Return the inputs as rows of 0 and 1, zeros for symbols that are never a target."""
-    rows = F.one_hot(batch.queries, int(batch.targets.max()) + 1).cpu().double()
-    return rows * _can_follow(batch, rows)
+def _indicators(batch: Batch, vocab: int) -> Float[Tensor, "batch target vocab"]:
+    """Return the inputs as rows of 0 and 1, zeros for special symbols."""
+    rows = F.one_hot(batch.queries, vocab).cpu().double()
+    return rows * _can_follow(vocab)
 
 
-def _smoothed(
-    counts: Float[Tensor, "batch target vocab"], batch: Batch
-) -> Float[Tensor, "batch target vocab"]:
+def _smoothed(counts: Float[Tensor, "batch target vocab"]) -> Float[Tensor, "batch target vocab"]:
     """Return counts as probabilities, one added to those of each symbol that can follow."""
-    counts = counts + _can_follow(batch, counts)
+    counts = counts + _can_follow(counts.shape[-1])
     return counts / counts.sum(dim=-1, keepdim=True)
 
 
-def _can_follow(batch: Batch, like: Float[Tensor, "batch target vocab"]) -> Bool[Tensor, " vocab"]:
+def _can_follow(vocab: int) -> Bool[Tensor, " vocab"]:
     """Return whether each symbol can be a target: special symbols cannot."""
-    return torch.arange(like.shape[-1], device=like.device) >= int(batch.targets.min())
+    return torch.arange(vocab) >= FIRST
 
 
-def _divergence(answers: Answers, reference: Float[Tensor, "batch target vocab"]) -> float:
-    """Return the mean over symbols of KL(reference || model), nats."""
-    logs = answers.outputs.cpu().double().log_softmax(dim=-1)[..., : reference.shape[-1]]
+def _divergence(answers: Answers, predict: Callable[[Batch, int], Tensor]) -> float:
+    """Return the mean over symbols of KL(predictions || answers), nats."""
+    reference = predict(answers.batch, answers.outputs.shape[-1])
+    logs = answers.outputs.cpu().double().log_softmax(dim=-1)
     gaps = torch.xlogy(reference, reference) - reference * logs
     return float(gaps.sum(dim=-1)[answers.batch.target_mask.cpu()].mean())
 
@@ -65,7 +67,7 @@ def _divergence(answers: Answers, reference: Float[Tensor, "batch target vocab"]
 CHAIN_METRICS = (
     Metric(
         "kl_unigram",
-        lambda answers: _divergence(answers, by_unigram(answers.batch)),
+        lambda answers: _divergence(answers, by_unigram),
         "mean divergence of the answers from predictions by the counts of symbols so far",
         unit="nats",
         headline=True,
@@ -73,7 +75,7 @@ CHAIN_METRICS = (
     ),
     Metric(
         "kl_bigram",
-        lambda answers: _divergence(answers, by_bigram(answers.batch)),
+        lambda answers: _divergence(answers, by_bigram),
         "mean divergence of the answers from predictions by the counts of pairs of symbols so far",
         better="lower",
         unit="nats",

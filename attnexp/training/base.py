@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from attnexp.scores.base import require_positive
 
-Schedule = Callable[[float], float]
-"""The factor of the learning rate at a share of training in [0, 1]."""
+Schedule = Callable[[int, int], float]
+"""The factor of the learning rate at update s, from 0, of n planned ones, given s and n."""
 
 
 class TrainingDivergedError(RuntimeError):

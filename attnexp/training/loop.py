@@ -34,7 +34,7 @@ from attnexp.training.updates import Gradient, training_step
 class Training:
     """Trains the model of a run in place. It can be interrupted after any update, and resumed.
 
-    The learning rate of step s of n planned ones is lr * schedule(s / n). On a GPU the steps run as
+    The learning rate of step s of n planned ones is lr * schedule(s, n). On a GPU the steps run as
     CUDA graphs unless `graphs` is false.
 
     `state` is an earlier result of the method `state`: a training that continues from it has the
@@ -75,7 +75,7 @@ class Training:
             for batch in islice(batches, self._losses.count, None):
                 if progress.step == progress.planned:
                     break
-                self._factor = self._run.schedule(progress.step / progress.planned)
+                self._factor = self._run.schedule(progress.step, progress.planned)
                 self._losses.add(self._update(batch, self._factor))
                 progress.step += 1
                 after_update()

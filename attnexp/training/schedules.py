@@ -1,4 +1,4 @@
-"""Learning-rate schedules: a factor of the learning rate, given the progress of training."""
+"""Learning-rate schedules: a factor of the learning rate for each of the planned updates."""
 
 import math
 
@@ -6,15 +6,16 @@ import math
 class Constant:
     """factor = 1."""
 
-    def __call__(self, progress: float) -> float:
+    def __call__(self, step: int, steps: int) -> float:
         return 1.0
 
 
 class Cosine:
-    """factor = (1 + cos(pi t)) / 2, with t the share of training done; a linear rise comes first.
+    """factor = (1 + cos(pi t)) / 2, with t the share of updates done; a linear rise comes first.
 
     Loshchilov and Hutter (2017), equation 5, one period without restarts. `warmup` is the share of
-    training in which the factor rises linearly from near 0 to 1; t counts from there.
+    the updates in which the factor rises linearly: of n such updates it is 1/n at the first and 1
+    at the last. t counts from there.
 
     Raises ValueError for a warmup outside [0, 1).
     """
@@ -24,7 +25,8 @@ class Cosine:
             raise ValueError(f"warmup must be at least 0 and less than 1, got {warmup}")
         self.warmup = warmup
 
-    def __call__(self, progress: float) -> float:
-        if progress < self.warmup:
-            return progress / self.warmup
-        return (1 + math.cos(math.pi * (progress - self.warmup) / (1 - self.warmup))) / 2
+    def __call__(self, step: int, steps: int) -> float:
+        rising = round(self.warmup * steps)
+        if step < rising:
+            return (step + 1) / rising
+        return (1 + math.cos(math.pi * (step - rising) / (steps - rising))) / 2

@@ -160,7 +160,7 @@ def test_a_negative_seed_of_the_data_is_refused():
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("collections.Counter", "makes a Counter, and schedule takes a function of the progress"),
+        ("collections.Counter", "makes a Counter, and schedule takes a function of an update"),
         ("attnexp.data.sine.Sine", "schedule"),
         ("math.log", "schedule"),
     ],

@@ -59,9 +59,26 @@ def test_each_pass_has_new_chains():
     assert torch.equal(data.epoch(order).targets, first.targets)
 
 
+def chains_of(batch):
+    return set(map(tuple, batch.targets.tolist()))
+
+
+def test_no_two_sets_share_a_chain():
+    """Of two states and eight symbols most chains repeat: sets drawn alike share some."""
+    data = build(num_train=60, num_validation=30, num_test=30, length=8)
+    train, validation, test = map(chains_of, (data.train, data.validation, data.test))
+    assert not train & validation
+    assert not (train | validation) & test
+    order = torch.Generator().manual_seed(7)
+    passes = [chains_of(data.epoch(order)) for _ in range(5)]
+    assert not any(each & (validation | test) for each in passes)
+    assert passes[0] & passes[1]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"length": 2, "num_train": 400}, "length 2 over 2 states are too few for sets that share"),
         ({"states": 1}, "states must be at least 2, got 1"),
         ({"length": 0}, "length must be at least 1, got 0"),
         ({"num_train": 0}, "num_train must be at least 1, got 0"),

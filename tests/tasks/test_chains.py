@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -36,7 +37,8 @@ def test_unigram_answers_by_hand():
     """One is added to each count: 1/2; after 0 2/3 and 1/3; after 0 1 1/2; after 0 1 1 2/5; ..."""
     expected = [[1 / 2, 1 / 2], [2 / 3, 1 / 3], [1 / 2, 1 / 2], [2 / 5, 3 / 5], [1 / 2, 1 / 2]]
     torch.testing.assert_close(
-        by_unigram(BATCH)[0], torch.tensor([NONE + row for row in expected], dtype=torch.float64)
+        by_unigram(BATCH, FIRST + 2)[0],
+        torch.tensor([NONE + row for row in expected], dtype=torch.float64),
     )
 
 
@@ -44,7 +46,8 @@ def test_bigram_answers_by_hand():
     """After 0: no pair yet. After 0 1: none from 1. After 0 1 1: one pair 1 1. After ... 0: 0 1."""
     expected = [[1 / 2, 1 / 2], [1 / 2, 1 / 2], [1 / 2, 1 / 2], [1 / 3, 2 / 3], [1 / 3, 2 / 3]]
     torch.testing.assert_close(
-        by_bigram(BATCH)[0], torch.tensor([NONE + row for row in expected], dtype=torch.float64)
+        by_bigram(BATCH, FIRST + 2)[0],
+        torch.tensor([NONE + row for row in expected], dtype=torch.float64),
     )
 
 
@@ -55,9 +58,7 @@ class Fixed(DecoderOnly):
 
     def forward(self, batch, need_weights=False):
         weights = super().forward(batch, need_weights).weights
-        logits = self.answer(batch).log().clamp(min=-1e9)
-        rest = len(self.target_rows) - logits.shape[-1]
-        return Prediction(torch.nn.functional.pad(logits, (0, rest), value=-1e9), weights)
+        return Prediction(self.answer(batch).log().clamp(min=-1e9), weights)
 
 
 @pytest.fixture
@@ -80,10 +81,12 @@ def answering(data):
 
 
 def test_who_counts_pairs_has_no_divergence_from_them(answering):
-    found = answering(by_bigram)
+    found = answering(partial(by_bigram, vocab=FIRST + 2))
     assert found["kl_bigram"] == pytest.approx(0.0, abs=1e-6)
     assert found["kl_unigram"] > 0.01
-    assert answering(by_unigram)["kl_unigram"] == pytest.approx(0.0, abs=1e-6)
+    assert answering(partial(by_unigram, vocab=FIRST + 2))["kl_unigram"] == pytest.approx(
+        0.0, abs=1e-6
+    )
 
 
 def test_the_divergence_of_a_uniform_answer_by_hand(answering, data):
@@ -93,10 +96,41 @@ def test_the_divergence_of_a_uniform_answer_by_hand(answering, data):
         row = torch.tensor([0.0] * FIRST + [0.5, 0.5], dtype=torch.float64)
         return row.expand(*batch.targets.shape, -1)
 
-    reference = by_bigram(data.validation)
+    reference = by_bigram(data.validation, FIRST + 2)
     entropy = -torch.xlogy(reference, reference).sum(dim=-1)
     expected = float((math.log(2) - entropy).mean())
     assert answering(uniform)["kl_bigram"] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("absent", [0, 1, 2])
+def test_states_that_a_set_lacks_can_still_follow(absent):
+    """Of three states, after one symbol: (n_s + 1) / (1 + 3), whichever never occurs here."""
+    first, other = (state for state in range(3) if state != absent)
+    expected = [1 / 4] * 3
+    expected[first] = 2 / 4
+    for predict in (by_unigram, by_bigram):
+        found = predict(chain(first, other), FIRST + 3)[0]
+        assert found[0].tolist() == pytest.approx([*NONE, 1 / 3, 1 / 3, 1 / 3])
+        after = expected if predict is by_unigram else [1 / 3] * 3
+        assert found[1].tolist() == pytest.approx(NONE + after)
+
+
+def test_divergences_count_the_states_that_a_set_lacks():
+    """With 30 states and 3 tests: the mean of KL by sums in Python over all 30."""
+    data = MarkovChains(torch.Generator().manual_seed(2), 3, 3, 3, length=12, states=30)
+    torch.manual_seed(1)
+    model = DecoderOnly(data.spec, ScaledDot, layers=1, heads=1, dim=8).eval()
+    assert len(data.test.targets.unique()) < 30
+    logs = model(data.test).outputs.double().log_softmax(dim=-1)[..., FIRST:].tolist()
+    total = 0.0
+    for chain_, rows in zip((data.test.targets - FIRST).tolist(), logs, strict=True):
+        for t, row in enumerate(rows):
+            seen = [chain_[:t].count(state) for state in range(30)]
+            shares = [(count + 1) / (t + 30) for count in seen]
+            total += sum(p * (math.log(p) - q) for p, q in zip(shares, row, strict=True))
+    with torch.no_grad():
+        found = Chains().evaluate(model, data).metrics["kl_unigram"]
+    assert found == pytest.approx(total / (3 * 12), rel=1e-6)
 
 
 def test_the_test_set_has_all_metrics(answering, data):

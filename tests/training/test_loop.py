@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -139,7 +140,10 @@ def test_a_small_rate_is_not_taken_for_convergence():
 
 def test_warmup_rises_linearly_then_falls():
     cosine = Cosine(warmup=0.5)
-    assert [cosine(t) for t in (0, 0.25, 0.5, 0.75, 1)] == pytest.approx([0, 0.5, 1, 0.5, 0])
+    factors = [cosine(step, 8) for step in range(8)]
+    fall = [(1 + math.cos(math.pi * t)) / 2 for t in (0, 1 / 4, 2 / 4, 3 / 4)]
+    assert factors == pytest.approx([1 / 4, 2 / 4, 3 / 4, 1, *fall])
+    assert all(Cosine(warmup=w)(0, n) > 0 for w in (0, 0.1, 0.99) for n in (1, 2, 7, 100))
     with pytest.raises(ValueError, match="warmup must be at least 0 and less than 1, got 1"):
         Cosine(warmup=1)
 

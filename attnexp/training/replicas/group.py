@@ -139,7 +139,7 @@ class Replicas:
                 progress = self._replicas[0].progress
                 if progress.step == progress.planned:
                     break
-                factor = self._first.schedule(progress.step / progress.planned)
+                factor = self._first.schedule(progress.step, progress.planned)
                 losses.add(self._update(batch, factor))
             ceased, finite = self._motion.has_ceased(), are_finite(self._values())
             own_losses, norms = losses.values().cpu(), self._longest.tolist()
