@@ -18,7 +18,7 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.settings import clean
-from attnexp.runs.summary import Summary, error_text
+from attnexp.runs.summary import ENDED, Summary, error_text
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
@@ -34,7 +34,7 @@ EPILOG = """examples:
 exit code: 0 if all are bit-identical or within tolerance, 1 if one is different or not verified
 """
 
-BY_CLOCK = "training ended early: train.max_minutes"
+BY_CLOCK = f"{ENDED}train.max_minutes"
 """How the note of a run begins that its limit of minutes has ended."""
 
 UNVERIFIED = "not verified"

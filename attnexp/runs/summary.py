@@ -53,6 +53,9 @@ DIVERGED = "TrainingDivergedError: "
 """The beginning of the error of a run whose numbers became infinite or NaN; see `error_text`."""
 
 
+ENDED = "training ended early: "
+"""How the note begins that says why training ended although epochs were left."""
+
 NATIVE = "native"
 """The name in `versions` of the compiler of the recurrences, for a run that has called it."""
 

@@ -1,15 +1,18 @@
 """Notes below tables: unfair comparisons, and how many seeds verdicts lack or gain from."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.console import number_text, setting_text
+from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds
 from attnexp.runs.run_status import Status
+from attnexp.runs.summary import ENDED
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
 from attnexp.select.sample import SEEDS, is_finished
@@ -28,6 +31,8 @@ CODE = {
     "device": "device (seconds and memory do not compare)",
 }
 """The columns that say what computed a run, in words."""
+
+BUDGETS = ("train.max_epochs", "train.max_steps", "train.max_minutes")
 
 TO_THE_END = "regression"
 """The choice of `train` under which training ends if no parameter moves any more."""
@@ -75,18 +80,40 @@ def _reaches(entry: TableEntry, chance: float | None) -> bool:
 
 
 def _unfinished(table: ResultsTable) -> Iterable[str]:
-    """Rows that are trained until they converge, with runs that were stopped before."""
-    stopped = []
+    """Rows that are trained until they converge, with runs that a budget stopped before."""
+    stopped: dict[str, list[str]] = {}
     for entry in table.firsts:
         runs = entry.row.runs
         if "train" not in runs.choices or "steps" not in runs.metrics:
             continue
         to_the_end = runs.column("train") == TO_THE_END
-        number = int((_cut(runs) & to_the_end & (runs.column("steps") > 0)).sum())
-        if number:
-            stopped.append(f"{row_in_list(table, entry)} {number} of {len(runs)}")
-    if stopped:
-        yield f"not converged at train.max_epochs: {listed(stopped)}"
+        cut = _cut(runs) & to_the_end & (runs.column("steps") > 0)
+        budgets = Counter(_budget(table, run) for run in compress(runs.runs, cut))
+        for budget, number in budgets.items():
+            if budget:
+                row = f"{row_in_list(table, entry)} on {number} of {len(runs)}"
+                stopped.setdefault(budget, []).append(row)
+    for budget, rows in stopped.items():
+        its = "their places depend" if len(rows) > 1 else "its place depends"
+        yield (
+            f"stopped at {budget} before training had converged: {listed(rows)}; "
+            f"{its} on {budget.partition('=')[0]}"
+        )
+
+
+def _budget(table: ResultsTable, run: Run) -> str:
+    """Return the budget that ended training, such as `train.max_epochs=100`, nothing if none did.
+
+    A value by which rows are compared is in the names of the rows, and not here.
+
+    Runs that reached a target or waited long enough for a lower loss ended by the user's own rule.
+    """
+    ended = [note.removeprefix(ENDED) for note in run.summary.notes if note.startswith(ENDED)]
+    for name in BUDGETS if ended else BUDGETS[:1]:
+        if not ended or ended[0].startswith(name):
+            value = f"={setting_text(run.settings.get(name))}"
+            return name if name in table.by else f"{name}{value}"
+    return ""
 
 
 def _of_products(table: ResultsTable) -> Iterable[str]:

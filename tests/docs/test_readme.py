@@ -29,7 +29,9 @@ def test_what_it_shows_is_printed(lines, shown, succeeds):
     after = map(numbers_and_words, printed[printed.index(head) + 1 :])
     for row in rows:
         assert numbers_and_words(row) in after, row
-    assert ("note: not converged" in shown) == ("note: not converged" in answer.stdout)
+    assert ("before training had converged" in shown) == (
+        "before training had converged" in answer.stdout
+    )
 
 
 def numbers_and_words(line: str):

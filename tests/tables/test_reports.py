@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -216,7 +218,45 @@ def test_a_kernel_that_narrows_to_the_nearest_neighbours_has_nowhere_to_converge
     check = msgspec.structs.replace(width_check, nearest=nearest)
     fields = {"choices": {"train": "regression"}, "metrics": {"steps": 100}}
     report = configurations_report(frame(({}, {**fields, "width_check": check})), TableRequest())
-    assert bool(said(report, "not converged")) is not nearest
+    assert bool(said(report, "had converged")) is not nearest
+
+
+def test_rows_that_a_budget_stopped_are_named_with_it(frame):
+    """Converged runs, and those that ended by a target or by patience, are not."""
+    budgets = {"train.max_epochs": 80, "train.max_steps": 90}
+    ends: dict[str, list[Any]] = {
+        "cut": [None, None],
+        "partly": [60, None],
+        "steps": ["train.max_steps = 90 reached in epoch 9"] * 2,
+        "target": ["validation loss reached 0.1 in epoch 9"] * 2,
+        "patient": ["train.patience = 5 epochs without a lower training loss"] * 2,
+        "settled": [60, 70],
+    }
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": model} | budgets,
+                {
+                    "choices": {"model": model, "train": "regression"},
+                    "metrics": {
+                        "steps": 80,
+                        "converged_step": end if isinstance(end, int) else None,
+                        "test_mse": seed / 10,
+                    },
+                    "notes": [f"training ended early: {end}"] if isinstance(end, str) else [],
+                },
+            )
+            for model, by_seed in ends.items()
+            for seed, end in enumerate(by_seed)
+        )
+    )
+    (epochs, steps) = said(configurations_report(runs, TableRequest()), "before training had")
+    assert "train.max_epochs=80" in epochs
+    assert {"cut on 2 of 2", "partly on 1 of 2"} <= set(re.findall(r"\w+ on \d of \d", epochs))
+    assert "train.max_steps=90" in steps
+    assert "steps on 2 of 2" in steps
+    named = f"{epochs} {steps}"
+    assert not any(name in named for name in ("target", "patient", "settled"))
 
 
 @pytest.mark.parametrize(("converged", "warned"), [(33, False), (None, True)])

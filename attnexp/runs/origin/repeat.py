@@ -8,7 +8,7 @@ import numpy as np
 
 from attnexp.runs import files
 from attnexp.runs.folder import Run, not_as_written
-from attnexp.runs.summary import NATIVE, Attempt
+from attnexp.runs.summary import ENDED, NATIVE, Attempt
 
 Outcome = Literal["bit-identical", "within tolerance", "different"]
 
@@ -17,7 +17,7 @@ LABELS = ("key", "primary", "selection", "better", "headline", "units", "compani
 
 NOTES_OF_ONE_ATTEMPT = (
     "training began anew",
-    "training ended early: train.max_",
+    f"{ENDED}train.max_",
     "the run was interrupted",
     "the pictures could not be drawn",
     f"{NATIVE}: ",

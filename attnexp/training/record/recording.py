@@ -20,6 +20,7 @@ from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import (
+    ENDED,
     NATIVE,
     Attempt,
     Summary,
@@ -207,7 +208,7 @@ class Recording:
             if last.converged:
                 console.say(f"converged in epoch {last.epoch}: no parameter moves any more")
             if last.ended:
-                self.notes.append(f"training ended early: {last.ended}")
+                self.notes.append(f"{ENDED}{last.ended}")
         checked = [] if self.width_check is None else sentences(self.width_check)
         evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
         require_finite(evaluation.metrics, run.task)
