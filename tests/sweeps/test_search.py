@@ -107,14 +107,9 @@ def test_it_goes_up_to_two_values_beyond_an_end_and_says_what_remains_at_one(
     optimum, tried, best, side, seen_at_first
 ):
     """The first seed may show an optimum between those given: the two best are at 3 then."""
-    losses = {(each,): [abs(each - optimum + 0.1)] * 3 for each in PLACES}
-    if not seen_at_first:
-        towards = 0.9 if optimum < 1 else 1.1
-        losses = {each: [abs(each[0] - towards), *own[1:]] for each, own in losses.items()}
-        losses |= {
-            each: [own[0], *(10 * other for other in own[1:])] for each, own in losses.items()
-        }
-    counts, choice, sides = found_in(losses, 1, 3)
+    towards = optimum if seen_at_first else 0.9 if optimum < 1 else 1.1
+    losses = lambda place: [abs(place - towards + 0.01), *[10 * abs(place - optimum + 0.01)] * 2]  # noqa: E731
+    counts, choice, sides = found_in({(each,): losses(each) for each in PLACES}, 1, 3)
     assert (sorted(each for (each,) in counts), choice, sides) == (tried, (best,), [side])
     assert counts[best,] == 3
     assert all(counts[each,] == 3 for each in tried if each not in range(3) and not seen_at_first)
