@@ -203,7 +203,7 @@ FAULTS = (
         "    return max(values)",
     ),
     (
-        "sweeps/tuned.py",
+        "sweeps/search.py",
         "top = (max if self.higher else min)(found.values())",
         "top = (min if self.higher else max)(found.values())",
     ),

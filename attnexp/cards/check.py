@@ -28,7 +28,7 @@ from attnexp.select.number import AT, metric_of
 from attnexp.select.sample import EXAMPLES
 from attnexp.stats.intervals import RANGES, UNBOUNDED
 from attnexp.stats.scaled import mean
-from attnexp.sweeps.tuned import numbers_beyond
+from attnexp.sweeps.search import numbers_beyond
 
 SETTINGS = (
     "words",

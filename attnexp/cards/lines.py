@@ -15,7 +15,7 @@ from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.command_line import own_words
 from attnexp.sweeps.line import compared_jobs
 from attnexp.sweeps.plan import PlannedJob
-from attnexp.sweeps.tuned import numbers_beyond
+from attnexp.sweeps.search import numbers_beyond
 
 FOLDER = Path("outputs") / "cards"
 """The folder of the runs, which all cards share."""

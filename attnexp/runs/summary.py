@@ -69,7 +69,8 @@ class Tuning(msgspec.Struct, frozen=True):
     choice was made for each compared seed by itself, on the training rows of its own split.
 
     Up to `beyond` further numbers were tried on each side while the best one was at an end, and the
-    two best at the seeds `finals` too. `at_end` are the settings whose best number remained at one.
+    two best, with the numbers that were tried after them, at the seeds `finals` too. `at_end` are
+    the settings whose best number remained at one.
     """
 
     values: dict[str, list[str]]
@@ -87,7 +88,8 @@ class Tuning(msgspec.Struct, frozen=True):
         within = " within the training rows of each split" if self.by_split else ""
         at = f"at seed{'s' if len(self.seeds) > 1 else ''} {seeds}"
         further = f" and up to {self.beyond} beyond each end" if self.beyond else ""
-        finals = f", the two best at {', '.join(map(str, self.finals))} too" if self.finals else ""
+        best = "the two best and those tried after them" if self.beyond else "the two best"
+        finals = f", {best} at {', '.join(map(str, self.finals))} too" if self.finals else ""
         return f"{tried}{further} by {self.metric}{within} {at}{finals}"
 
 

@@ -2,17 +2,18 @@
 
 A configuration is a combination of everything that the sweep varies except the seed. Each one is
 tried at all values of the tuned settings, at seeds that are not compared. As long as the best
-number is the last one in its direction, the next may be tried, and the two best may be tried at
-further seeds: the same procedure for all. The values with the best mean of a metric that does not
-use the test set are then run at the seeds of the sweep. All runs are jobs with folders of their
+number is the last one in its direction, the next may be tried. The two best may be tried at further
+seeds, and as long as the best over all seeds is the last one in its direction, the next at all of
+them: the same procedure for all. The values with the best mean of a metric that does not use the
+test set are then run at the seeds of the sweep. All runs are jobs with folders of their
 own, so the same command continues where an interrupted one ended.
 """
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
@@ -26,32 +27,22 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.select.configurations import DATA_SEED
 from attnexp.select.number import metric_of
+from attnexp.sweeps.launchers.base import Executor
 from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, selection_of
 from attnexp.sweeps.overrides import Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
 from attnexp.sweeps.printed import show_notes, show_plan, warn_of_code
 from attnexp.sweeps.schedule import choose_executor, run_compared, run_plan
+from attnexp.sweeps.search import FEW, Choice, Counts, Means, Search, number, numbers_beyond
 from attnexp.tables.grid import count_text
 
 SEED = "seed"
-
-FEW = 3
-"""The number of values from which a best one at their end is worth a warning."""
 
 VALIDATED = ("val_", "loo_", "train_")
 """The beginnings of numbers that the test set has no part in."""
 
 MOST_BEYOND = 20
 """The most numbers that are tried beyond an end."""
-
-FINALISTS = 2
-"""The choices that are tried at the further seeds."""
-
-TIE = 0.01
-"""The part of the best value of a given metric within which the task's own metric decides."""
-
-Choice = tuple[Override, ...]
-"""An override for each of several axes, in their order."""
 
 Case = tuple[Choice, Override | None]
 """A configuration, and the compared seed on whose split of a file it is tuned; None for all."""
@@ -75,37 +66,6 @@ class Tuned:
     best: Choice
     means: Mapping[Choice, float | None]
     at_end: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Means:
-    """The means of choices by the metric that decides, and by the one that decides among ties.
-
-    A choice that could not be measured has None, and the first `error` says why.
-    """
-
-    metric: str | None
-    higher: bool
-    values: Mapping[Choice, float | None]
-    ties: Mapping[Choice, float]
-    higher_ties: bool
-    error: str = ""
-
-    @property
-    def scores(self) -> dict[Choice, object]:
-        """The means of each choice by both metrics; choices with the same are equally good."""
-        return {each: (value, self.ties.get(each)) for each, value in self.values.items()}
-
-    def best(self, among: Iterable[Choice]) -> Choice | None:
-        """Return the best of choices; of equally good ones the first; None if none was measured."""
-        found = {each: value for each in among if (value := self.values[each]) is not None}
-        if not found:
-            return None
-        top = (max if self.higher else min)(found.values())
-        near = [each for each in found if abs(found[each] - top) <= TIE * abs(top)]
-        if len(near) > 1 and all(each in self.ties for each in near):
-            return (max if self.higher_ties else min)(near, key=self.ties.__getitem__)
-        return next(each for each, value in found.items() if value == top)
 
 
 def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) -> None:
@@ -132,18 +92,7 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
     require_places(plan)
     executor = choose_executor(composer, partial(composer.job, jobs.axes), max_batch_size)
     try:
-        while True:
-            try:
-                run_plan(composer, plan, executor, fail_fast=False)
-            except RunFailedError as error:
-                if isinstance(error, MachineError) or not all(map(_has_ended, tuning_runs)):
-                    raise
-            tried, before = jobs.tried(), len(tuning_runs)
-            tuning_runs = _all(tried)
-            if len(tuning_runs) == before:
-                break
-            plan = plan_of(tuning_runs, composer.rerun)
-            console.say(f"tuning goes on with {count_text(len(tuning_runs) - before, 'run')}")
+        tried = _run_tuning(jobs, plan, executor)
         chosen = jobs.choose(tried)
         jobs.show(chosen)
         for case, at in tried.items():
@@ -161,6 +110,24 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
         executor.stop()
 
 
+def _run_tuning(jobs: "TunedJobs", plan: Plan, executor: Executor) -> dict[Case, Tried]:
+    """Run the jobs that tune, then those that their results ask for, and return all of them."""
+    composer, known = jobs.composer, set[Path]()
+    while True:
+        try:
+            run_plan(composer, plan, executor, fail_fast=False)
+        except RunFailedError as error:
+            if isinstance(error, MachineError) or not all(map(_has_ended, plan.jobs)):
+                raise
+        known |= {job.folder for job in plan.jobs}
+        tried = jobs.tried()
+        further = [job for job in _all(tried) if job.folder not in known]
+        if not further:
+            return tried
+        plan = plan_of(further, composer.rerun)
+        console.say(f"tuning goes on with {count_text(len(plan.jobs), 'run')}")
+
+
 class TunedJobs:
     """The jobs of a sweep that tunes its configurations, those of the arguments.
 
@@ -168,7 +135,7 @@ class TunedJobs:
     is None, it is the task's metric for selection, which does not use the test set; else the task's
     decides among choices within `TIE` of the best. Up to `beyond` numbers are tried on each side
     of `FEW` positive ones or more while the best one is at an end, in the ratio of the last two
-    there. The `FINALISTS` are tried at the seeds `finals` too.
+    there. The two best are tried at the seeds `finals` too, and so is each number after them.
 
     Raises RequestError if there is nothing to tune, if a seed would both tune and be compared, or
     twice, and for `beyond` without positive numbers.
@@ -196,7 +163,7 @@ class TunedJobs:
         self.composer = composer
         self._metric = metric
         self._beyond = beyond
-        self._numbers = itertools.count()
+        self._job_numbers = itertools.count()
         self._planned: dict[Choice, PlannedJob] = {}
         parsed = composer.parse([*tune, *arguments])
         overrides = {name: expand(each) for name, each in parsed.items()}
@@ -204,15 +171,8 @@ class TunedJobs:
         self.compared_seeds = overrides.pop(SEED, (Override(f"{SEED}={seed}", (seed,)),))
         self.tuning_seeds = expand(composer.parse([f"{SEED}={seeds}"])[SEED])
         self.final_seeds = expand(composer.parse([f"{SEED}={finals}"])[SEED]) if finals else ()
-        tuning = [each.text for each in (*self.tuning_seeds, *self.final_seeds)]
-        if len({*tuning}) < len(tuning):
-            raise RequestError(f"the tuning seeds have one twice: {', '.join(tuning)}")
-        shared = {each.text for each in self.compared_seeds}.intersection(tuning)
-        if shared:
-            raise RequestError(
-                f"{', '.join(sorted(shared))} would both tune and be compared: choose other seeds "
-                "with hydra.sweeper.seeds"
-            )
+        self._seeds = (*self.tuning_seeds, *self.final_seeds)
+        _require_apart(self._seeds, self.compared_seeds)
         self.names = [name for name in composer.parse(tune) if len(overrides[name]) > 1]
         if not self.names:
             raise RequestError(
@@ -227,7 +187,7 @@ class TunedJobs:
                 f"setting, not all of them whole, got {' '.join(tune)}"
             )
         overrides |= {name: (*own, *further[name]) for name, own in starts.items()}
-        every = (*self.compared_seeds, *self.tuning_seeds, *self.final_seeds)
+        every = (*self.compared_seeds, *self._seeds)
         # Where data_seed is not given, tuning runs may take that of a compared seed.
         splits = (OWN_DATA, *(_data_of(seed) for seed in self.compared_seeds))
         self.axes = composer.axes_of({DATA_SEED: splits, **overrides, SEED: every})
@@ -235,7 +195,6 @@ class TunedJobs:
         self._tuned = [axis for axis in self.axes if axis.name in self.names]
         self._fixed = [axis for axis in self.axes if axis.name not in apart]
         self._starts = [starts[axis.name] for axis in self._tuned]
-        self._choices = list(itertools.product(*self._starts))
         self.configurations = list(itertools.product(*(axis.overrides for axis in self._fixed)))
 
     def tried(self) -> dict[Case, Tried]:
@@ -244,8 +203,9 @@ class TunedJobs:
         Which jobs are needed depends on the results of those that have ended.
         """
         found: dict[Case, Tried] = {}
+        choice = tuple(own[0] for own in self._starts)
         for each in self.configurations:
-            (first, *_) = self._jobs(each, self._choices[0], self.tuning_seeds[:1])
+            first = next(self._jobs(each, choice, self.tuning_seeds))
             seeds_split = first.settings[DATA_SEED] is None and _is_of_file(first.settings)
             splits = self.compared_seeds if seeds_split else (None,)
             for split in splits:
@@ -255,39 +215,21 @@ class TunedJobs:
 
     def _search(self, jobs: Callable[[Choice, Sequence[Override]], Iterable[PlannedJob]]) -> Tried:
         """Return the jobs that tune a configuration, by the results of those that have ended."""
-        tried = {choice: list(jobs(choice, self.tuning_seeds)) for choice in self._choices}
-        if not self._beyond and not self.final_seeds:
-            return tried
-        while all(_has_ended(job) for own in tried.values() for job in own):
-            means = self._means(tried)
-            best = means.best(tried)
-            further = None if best is None else self._next(best, means.scores)
-            if further is None:
-                for choice in self._finalists(means):
-                    tried[choice] += jobs(choice, self.final_seeds)
-                break
-            tried[further] = list(jobs(further, self.tuning_seeds))
-        return tried
 
-    def _next(self, best: Choice, means: Mapping[Choice, object]) -> Choice | None:
-        """Return the choice with the next number of a setting whose best one is at an end."""
-        for place, axis in enumerate(self._tuned):
-            if _at_end(place, best, means):
-                order = sorted(filter(_number, axis.overrides), key=_number)
-                tried = sorted({each[place] for each in means}, key=_number)
-                at = order.index(best[place]) + (1 if best[place] == tried[-1] else -1)
-                if 0 <= at < len(order):
-                    return (*best[:place], order[at], *best[place + 1 :])
-        return None
+        def tried(counts: Counts) -> Tried:
+            return {each: list(jobs(each, self._seeds[:count])) for each, count in counts.items()}
 
-    def _finalists(self, means: Means) -> Iterator[Choice]:
-        left = [*means.values]
-        while self.final_seeds and left and len(means.values) - len(left) < FINALISTS:
-            best = means.best(left)
-            if best is None:
-                return
-            left.remove(best)
-            yield best
+        search = self._search_of(tried)
+        counts = search.start()
+        if self._beyond or self.final_seeds:
+            while _have_ended(tried(counts)) and (more := search.more(counts)):
+                counts |= more
+        return tried(counts)
+
+    def _search_of(self, tried: Callable[[Counts], Tried]) -> Search:
+        numbers = [axis.overrides for axis in self._tuned]
+        first, every = len(self.tuning_seeds), len(self._seeds)
+        return Search(self._starts, numbers, first, every, lambda few: self._means(tried(few)))
 
     def compared(self, chosen: Mapping[Case, Tuned]) -> dict[Case, list[PlannedJob]]:
         """Return the compared jobs, each at the best choice of its configuration."""
@@ -308,8 +250,10 @@ class TunedJobs:
         """Return the result of tuning for every configuration.
 
         Of equally good choices the first counts. Raises RunFailedError if no choice of a
-        configuration could be measured.
+        configuration could be measured, and if a run that tunes has not ended.
         """
+        if not all(map(_have_ended, tried.values())):
+            raise RunFailedError("runs that tune have not ended: the same command runs them")
         return {each: self._choose(self._label(each[0]), own) for each, own in tried.items()}
 
     def show(self, chosen: Mapping[Case, Tuned]) -> None:
@@ -360,14 +304,12 @@ class TunedJobs:
         )
 
     def _choose(self, label: str, tried: Tried) -> Tuned:
-        means = self._means(tried)
-        most = max(map(len, tried.values()))
-        best = means.best(each for each in tried if len(tried[each]) == most) or means.best(tried)
+        counts, means = {each: len(jobs) for each, jobs in tried.items()}, self._means(tried)
+        search = self._search_of(lambda few: {each: tried[each][:n] for each, n in few.items()})
+        best = search.best(counts, means)
         if means.metric is None or best is None:
             raise RunFailedError(f"{label} failed at every value that was tried: {means.error}")
-        first = {each: jobs[: len(self.tuning_seeds)] for each, jobs in tried.items()}
-        scores = self._means(first).scores
-        ends = [axis.name for place, axis in enumerate(self._tuned) if _at_end(place, best, scores)]
+        ends = [axis.name for i, axis in enumerate(self._tuned) if search.side(i, best, counts)]
         return Tuned(means.metric, best, means.values, ends)
 
     def _means(self, tried: Tried) -> Means:
@@ -408,9 +350,21 @@ class TunedJobs:
         for seed in seeds:
             line = tuple(given.get(axis.name, seed) for axis in self.axes)
             if line not in self._planned:  # each stage asks for the jobs of those before it
-                job = self.composer.planned(self.axes, line, next(self._numbers))
+                job = self.composer.planned(self.axes, line, next(self._job_numbers))
                 self._planned[line] = job
             yield self._planned[line]
+
+
+def _require_apart(tuning: Sequence[Override], compared: Sequence[Override]) -> None:
+    """Raise RequestError for a seed that would tune twice, and for one that is compared too."""
+    seeds = [each.text for each in tuning]
+    if len({*seeds}) < len(seeds):
+        raise RequestError(f"the tuning seeds have one twice: {', '.join(seeds)}")
+    if shared := {each.text for each in compared}.intersection(seeds):
+        raise RequestError(
+            f"{', '.join(sorted(shared))} would both tune and be compared: choose other seeds "
+            "with hydra.sweeper.seeds"
+        )
 
 
 def _is_of_file(settings: Mapping[str, Any]) -> bool:
@@ -432,6 +386,10 @@ def seeds_text(name: str, seeds: object) -> str:
 
 def _all(tried: Mapping[Case, Tried]) -> list[PlannedJob]:
     return [job for own in tried.values() for at_choice in own.values() for job in at_choice]
+
+
+def _have_ended(tried: Tried) -> bool:
+    return all(_has_ended(job) for own in tried.values() for job in own)
 
 
 def _has_ended(job: PlannedJob) -> bool:
@@ -462,38 +420,7 @@ def _value(override: Override) -> str:
     return text.partition("=")[2]
 
 
-def _number(override: Override) -> float:
-    """Return the number of an override, NaN if it has none."""
-    value = None if override.value is None else override.value[0]
-    return math.nan if isinstance(value, str | bool | None) else value
-
-
-def numbers_beyond(given: Sequence[float], beyond: int) -> list[float]:
-    """Return the numbers beyond those given, on each side in the ratio of the last two there.
-
-    None unless `FEW` positive numbers or more are given, of which not all are whole: those count.
-    """
-    order = sorted({*given})
-    whole = all(isinstance(number, int) for number in given)
-    if whole or len(order) < FEW or not all(number > 0 for number in order):
-        return []
-    ends = ((order[0], order[0] / order[1]), (order[-1], order[-1] / order[-2]))
-    return [float(f"{end * ratio**k:.3g}") for end, ratio in ends for k in range(1, beyond + 1)]
-
-
 def _further(name: str, given: Sequence[Override], beyond: int) -> list[Override]:
     """Return the overrides beyond those given."""
-    numbers = numbers_beyond([*map(_number, given)], beyond)
-    return [Override(f"{name}={number:g}", (number,)) for number in numbers]
-
-
-def _at_end(place: int, best: Choice, means: Mapping[Choice, object]) -> bool:
-    """Return whether the best value is the smallest or largest of several numbers that differ."""
-    order = sorted({each[place] for each in means}, key=_number)
-    if len(order) < FEW or any(math.isnan(_number(each)) for each in order):
-        return False
-    if best[place] not in (order[0], order[-1]):
-        return False
-    neighbour = order[1] if best[place] == order[0] else order[-2]
-    other = (*best[:place], neighbour, *best[place + 1 :])
-    return means.get(other) != means[best]
+    numbers = numbers_beyond([*map(number, given)], beyond)
+    return [Override(f"{name}={each:g}", (each,)) for each in numbers]

@@ -45,7 +45,7 @@ class TunedSweeper(AttnexpSweeper):
     `tune` holds the tuned settings, as `name=values`, `seeds` the seeds of the runs that are tried,
     which are not compared. The choice goes by `metric`, which is the task's metric for selection if
     it is None. Up to `beyond` further numbers are tried on each side while the best one is at an
-    end, and the two best at the seeds `finals` too.
+    end, and the two best, with the numbers that are tried after them, at the seeds `finals` too.
     """
 
     def __init__(

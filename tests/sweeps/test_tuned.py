@@ -2,6 +2,7 @@
 
 import math
 import os
+import random
 import re
 import shutil
 import signal
@@ -11,11 +12,12 @@ from types import SimpleNamespace
 import pytest
 from sweeping import summaries, until
 
-from attnexp.core.errors import RequestError
+from attnexp.config.compose import CommandLine
+from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.sweeps import tuned as tuning
 from attnexp.sweeps.line import compared_jobs, jobs_of
 from attnexp.sweeps.objective import NotMeasuredError
-from attnexp.sweeps.overrides import Override
+from attnexp.sweeps.plan import Composer
 
 TUNED = ("-m", "hydra/sweeper=tuned", "figures=false", "train.max_epochs=3")
 WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
@@ -104,26 +106,6 @@ def test_a_best_value_at_the_end_of_those_tried_is_remarked(there):
     assert ends in more.stdout
 
 
-@pytest.mark.parametrize(
-    ("values", "losses", "beyond"),
-    [
-        ((1, 2, 3, 4), (5, 6, 7, 8), True),
-        ((4, 2, 3, 1), (8, 6, 7, 5), True),
-        ((1, 2, 3, 4), (8, 7, 6, 5), True),
-        ((1, 2, 3, 4), (6, 5, 7, 8), False),
-        ((1, 2, 3, 4), (5, 5, 7, 8), False),  # the one next to it is as good
-        ((4, 2, 3, 1), (5, 6, 5, 8), False),
-        ((1, 2), (5, 6), False),
-        (("a", "b", "c"), (5, 6, 7), False),
-    ],
-)
-def test_a_best_number_at_an_end_may_have_a_better_one_beyond(values, losses, beyond):
-    choices: list[tuning.Choice] = [(Override(f"w={value}", (value,)),) for value in values]
-    means: dict[tuning.Choice, float | None] = dict(zip(choices, losses, strict=True))
-    losses_of = dict(zip(choices, losses, strict=True))
-    assert tuning._at_end(0, min(losses_of, key=losses_of.__getitem__), means) == beyond
-
-
 def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, swept):
     there(*TUNED, "hydra.sweeper.tune=['model.width=3,4']", "model=gaussian", "data.noise=0.1",
           "hydra.sweeper.seeds=[1]", "seed=2")  # fmt: skip
@@ -191,6 +173,7 @@ def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succee
 def test_each_split_is_compared_once_at_its_own_best_value(tmp_path, monkeypatch, better, best):
     means = {(0, 0.1): 3.0, (0, 0.2): 5.0, (1, 0.1): 5.0, (1, 0.2): 3.0}
     at = lambda settings: (settings["data_seed"], settings["optim"]["lr"])  # noqa: E731
+    monkeypatch.setattr(tuning, "_has_ended", lambda _: True)
     monkeypatch.setattr(tuning, "selection_of", lambda _: "m")
     monkeypatch.setattr(tuning, "mean_of", lambda jobs, _: means[at(jobs[0].settings)])
     monkeypatch.setattr(tuning, "finished", lambda _: SimpleNamespace(better={"m": better}))
@@ -320,6 +303,96 @@ def test_the_two_best_are_tried_at_further_seeds(searched):
         lambda rate, seed: losses[rate][seed - 1000], None, "hydra.sweeper.finals=[1001,1002]"
     )
     assert found == ({1000: GIVEN, 1001: GIVEN[1:], 1002: GIVEN[1:]}, 0.0125)
+
+
+FURTHER = ("hydra.sweeper.beyond=2", "hydra.sweeper.finals=[1001,1002]")
+
+
+@pytest.mark.parametrize(
+    ("further", "tried", "taken"),
+    [
+        ({0.0312: 9}, [0.0312], 0.0125),
+        ({0.0312: 1, 0.0781: 9}, [0.0312, 0.0781], 0.0312),
+        ({0.0312: 1, 0.0781: 0.5}, [0.0312, 0.0781], 0.0781),
+        ({0.0312: None}, [0.0312], 0.0125),
+    ],
+)
+def test_where_the_finals_choose_an_end_the_next_is_tried_at_all_seeds(
+    searched, further, tried, taken
+):
+    """At seed 1000 the best of the three is between the others."""
+    losses = {0.002: (3, 3, 3), 0.005: (1, 5, 5), 0.0125: (2, 2, 2)}
+    losses |= {rate: (loss, loss, loss) for rate, loss in further.items()}
+    found = searched(lambda rate, seed: losses[rate][seed - 1000], None, *FURTHER)
+    finals = [*GIVEN[1:], *tried]
+    assert found == ({1000: [*GIVEN, *tried], 1001: finals, 1002: finals}, taken)
+
+
+def test_a_round_of_tuning_runs_what_was_not_run_before(in_process, tmp_path):
+    words = ("model=gaussian", "seed=0", "hydra.sweeper.finals=[1001]", "rerun=true")
+    answer = in_process(*TUNED, WIDTHS, *words)
+    assert re.findall(r"done +(\d+)", answer.stdout) == ["3", "2", "1"], answer.stderr
+
+
+def test_a_value_that_is_given_twice_is_tried_once(searched):
+    words = ("optim.lr=0.002,0.005,0.0125,0.0125", "hydra.sweeper.beyond=1")
+    found = searched(lambda rate, _: -rate, None, *words)
+    assert found == ({1000: [*GIVEN, 0.0312]}, 0.0312)
+
+
+@pytest.mark.parametrize(("draw", "at_finals"), [(1, 2), (9, 3)])
+def test_a_search_that_stops_after_any_run_ends_with_the_same_runs_and_choice(
+    tmp_path, monkeypatch, draw, at_finals
+):
+    """The losses are noise around the best rate, 0.05. One run fails."""
+    monkeypatch.chdir(tmp_path)
+    ended = set()
+
+    def run_of(job):
+        return job.settings["optim"]["lr"], job.settings["seed"]
+
+    def loss(job):
+        rate, seed = run_of(job)
+        if run_of(job) not in ended or (rate, seed) == (0.0312, 1001):
+            raise NotMeasuredError("it failed")
+        noise = random.Random(f"{rate} {seed} {draw}").uniform(0.2, 1.8)
+        return noise * abs(math.log(rate / 0.05))
+
+    monkeypatch.setattr(tuning, "_has_ended", lambda job: run_of(job) in ended)
+    monkeypatch.setattr(tuning, "mean_of", lambda jobs, _: sum(map(loss, jobs)) / len(jobs))
+    monkeypatch.setattr(tuning, "selection_of", lambda job: loss(job) and "loss")
+    monkeypatch.setattr(tuning, "finished", lambda _: SimpleNamespace(better={"loss": "lower"}))
+    tune = "optim.lr=0.002,0.005,0.0125"
+    context, config = CommandLine.read(["-m", "hydra/sweeper=tuned"]).composed_sweep()
+
+    def run(composer, at_most):
+        """Runs so many jobs, in rounds as a sweep does."""
+        jobs = tuning.TunedJobs(
+            composer, ["model=additive", "seed=1"], [tune], "1000", None, 2, "1001,1002"
+        )
+        while left := {run_of(job) for job in tuning._all(jobs.tried())} - ended:
+            for each in sorted(left):
+                if len(ended) == at_most:
+                    return None
+                ended.add(each)
+        (found,) = jobs.choose(jobs.tried()).values()
+        return found.best, found.at_end, found.means
+
+    with Composer(context, config) as composer:
+        whole, made = run(composer, math.inf), {*ended}
+        assert sum(seed == 1001 for _, seed in made) == at_finals
+        for stop in range(len(made)):
+            ended.clear()
+            assert run(composer, stop) is None
+            assert run(composer, math.inf) == whole
+            assert ended == made
+
+
+def test_a_choice_waits_for_all_runs_that_tune(there):
+    """Runs of a search that tried less are there: what they would choose is not compared."""
+    assert len(compared_jobs(COMPARED[1:])) == 8
+    with pytest.raises(RunFailedError, match="runs that tune have not ended"):
+        compared_jobs([*COMPARED[1:], "hydra.sweeper.finals=[1001]"])
 
 
 def test_where_the_metric_ties_the_loss_says_whether_the_best_is_at_an_end(searched):
