@@ -97,9 +97,10 @@ def compared() -> str:
     names = [path.name for path in shipped()]
     if not names:
         return ""
-    (grid,) = leaderboard(merged([read_card(path) for path in shipped()], names)).grids
+    cards = [read_card(path) for path in shipped()]
+    (grid,) = leaderboard(merged(cards, names)).grids
     bare = replace(grid, title="", caption="", legend="")
-    return as_markdown(Report([bare]))
+    return f"Results version {cards[0].results_version}.\n\n{as_markdown(Report([bare]))}"
 
 
 def rows() -> list[str]:

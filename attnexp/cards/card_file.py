@@ -83,7 +83,8 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A card: its subject, its level, its trials, and how it was made.
 
-    `wall_minutes` is the wall time of the command; stored runs take none.
+    `wall_minutes` is the wall time of the command; stored runs take none. A file without a
+    `results_version` is of version 1.
     """
 
     subject: str
@@ -95,6 +96,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     device: str
     wall_minutes: float
     trials: list[TrialResult]
+    results_version: int = 1
     format: Literal[1] = 1
 
 
@@ -141,12 +143,15 @@ def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
 
     A row that several cards have counts once. But a subject that has other numbers in another card
     is a row for each, labelled by its card: `mine (a)` of a.json. `names` are those of the files.
-    Raises RequestError if cards have different levels
-    or if a trial has different settings, which are named.
+    Raises RequestError if cards have different results versions or levels, or if a trial has
+    different settings, which are named.
     """
     cards = _told_apart(cards, names)
     first = cards[0]
     for card, name in zip(cards, names, strict=True):
+        if card.results_version != first.results_version:
+            ours, theirs = first.results_version, card.results_version
+            raise RequestError(f"{name} has results version {theirs}, and {names[0]} {ours}")
         if card.level != first.level:
             raise RequestError(f"{name} is of level {card.level}, and {names[0]} of {first.level}")
     found = []

@@ -12,6 +12,7 @@ from attnexp.cards.card_file import Card, read_card, write_card
 from attnexp.cards.lines import FOLDER
 from attnexp.core.errors import RequestError, RunFailedError, refusal
 from attnexp.runs.files import require_output, write_bytes
+from attnexp.runs.key import RESULTS_VERSION
 
 INTO, OUTPUT, RUNS = "--into", "--output", FOLDER.parts[0]
 
@@ -62,10 +63,13 @@ class CardPlace:
     ) -> None:
         """Raise RequestError unless a card with these trials can be added to the one that is there.
 
-        That has the same level, rows, as labels and settings, and seeds. A card of more seeds takes
+        That has the same results version, level, rows, as labels and settings, and seeds. A card of more seeds takes
         its place if it has all of its trials.
         """
         replaced = self.option != INTO and {trial.name for trial in there.trials} <= {*trials}
+        if there.results_version != RESULTS_VERSION:
+            version = there.results_version
+            raise self._refused(f"has results version {version}, and this is {RESULTS_VERSION}")
         if level != there.level:
             raise self._refused(f"has level {there.level}, and {level} is asked for")
         if seeds != there.seeds and not (replaced and seeds > there.seeds):

@@ -28,6 +28,7 @@ from attnexp.core.errors import (
 )
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.provenance import processor, versions
 from attnexp.select.configurations import comparisons
 from attnexp.select.sample import Sample
@@ -78,6 +79,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
         device=effort.device,
         wall_minutes=round((time.monotonic() - start) / 60, 2),
         trials=trials,
+        results_version=RESULTS_VERSION,
     )
 
 

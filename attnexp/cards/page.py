@@ -178,7 +178,7 @@ def _made(card: Card) -> str:
     return (
         f"--{card.level}, {card.seeds} seeds, {card.date}; {card.wall_minutes:g} minutes for this "
         f"command, in which runs that were there took none; {card.processor}, "
-        f"device={card.device}; {used}"
+        f"device={card.device}; {used}, results version {card.results_version}"
     )
 
 

@@ -20,6 +20,7 @@ from attnexp.claims.stored import (
 )
 from attnexp.core import console
 from attnexp.core.errors import shortened
+from attnexp.runs.key import RESULTS_VERSION
 
 UNREAD = "(not read at its source)"
 
@@ -74,6 +75,7 @@ def record(entry: Entry) -> Iterator[tuple[str, str]]:
         yield from _changes(claim, entry.history)
         if claim.amended:
             yield "amended", claim.amended
+    yield "results version", str(RESULTS_VERSION)
     yield "verdict", entry.text
     yield "because", verdict.because
     for head, text in verdict.shown:
@@ -92,6 +94,7 @@ def plain(entry: Entry) -> dict[str, object]:
     return {
         "name": entry.name,
         "claims": entry.claim.claims if entry.claim else None,
+        "results_version": RESULTS_VERSION,
         "word": verdict.word,
         "verdict": entry.text,
         "because": verdict.because,
@@ -104,7 +107,8 @@ def plain(entry: Entry) -> dict[str, object]:
 def left_out_text(count: int) -> str:
     """Return how many runs in the folder of a claim do not count, and why."""
     runs = "1 run is" if count == 1 else f"{count} runs are"
-    return f"{runs} left out: the claim as it is now has no such job"
+    version = f"results version {RESULTS_VERSION}"
+    return f"{runs} left out: the claim as it is now has no such job in {version}"
 
 
 def _changes(claim: Claim, history: Sequence[Predicted]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from attnexp.config.trust import search_user_modules
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.runs.files import file_word
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.command_line import own_words
 
 if TYPE_CHECKING:
@@ -189,6 +190,11 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.config_dir is not None:
         search_user_modules(arguments.config_dir)
     card, path = read_card(arguments.check), arguments.check
+    if card.results_version != RESULTS_VERSION:
+        raise RequestError(
+            f"{path} has results version {card.results_version}, and rows made anew would have "
+            f"{RESULTS_VERSION}: check it with the attnexp that made it"
+        )
     level = level_of(card)
     tasks = read_tasks(level, config_dir=arguments.config_dir)
     require_possible(card, tasks)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
+from attnexp.runs.key import RESULTS_VERSION
 
 
 def row(label: str, *values: float, number: str = "exact_match", **others: Any) -> RowResult:
@@ -43,6 +44,7 @@ def card(*trials: TrialResult, **others: Any) -> Card:
     } | others
     return Card(
         versions={"attnexp": "0.1.0"},
+        results_version=RESULTS_VERSION,
         processor="a processor",
         device="cpu",
         wall_minutes=1.5,

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from cards.example import card, row, trial
 
@@ -11,6 +12,12 @@ from attnexp.core.errors import RequestError
 ONE = card(trial(row("mine", 0.5, 0.6), row("scaled_dot", 0.7, 0.8)))
 OTHER = card(trial(row("yours", 0.9, 0.9), row("scaled_dot", 0.1, 0.1)), subject="yours")
 NAMES = ["a.json", "b.json"]
+
+
+def test_cards_of_two_results_versions_are_not_compared():
+    old = msgspec.structs.replace(ONE, results_version=1)
+    with pytest.raises(RequestError, match=r"b\.json has results version 1, and a\.json \d"):
+        merged([ONE, old], ["a.json", "b.json"])
 
 
 def test_a_card_is_read_as_it_was_written(tmp_path):

@@ -65,6 +65,14 @@ def test_another_card_is_refused_and_not_replaced(option, level, seeds, rows, tr
     assert "--into" in str(refused.value)
 
 
+def test_a_card_of_another_results_version_is_not_added_to(place):
+    old = msgspec.structs.replace(with_trials("a"), results_version=1)
+    write_card_in(place, old)
+    with pytest.raises(RequestError, match="has results version 1, and this is"):
+        place.add(with_trials("a", "b"), page)
+    assert read_card(place.path) == old
+
+
 def test_more_seeds_of_all_trials_take_the_place_of_fewer(place):
     write_card_in(place, with_trials("a"))
     more = with_trials("a", "b", seeds=12)
