@@ -8,7 +8,7 @@ the training part:
 | `ANY` | one of all answers, at random |
 | `TOLD` | one of the values told so far, at random |
 | `EACH_ONCE` | the same, but none that it has answered with before; of exact match alone |
-| `COMMONEST_TOLD` | the value told most often so far, one of them at random if several were |
+| `COMMONEST_TOLD` | the value told most often so far, the first of them if several were |
 | `PLACE` | the symbol at the place of the input that in training has the answer most often |
 | `COMMONEST` | the commonest answer of training to the symbol of the query |
 | `OWN` | the guess that the data define |
@@ -166,9 +166,8 @@ def _told(train: _Split, test: _Split) -> dict[str, Float[Tensor, "examples targ
         right[EACH_ONCE][index] = left / (count - index[1]).clamp(min=1)
         others = counts.scatter(1, query, 0.0) if apart else counts
         most = others.amax(dim=1, keepdim=True)
-        is_most = ((others == most) & (most > 0)).double()
-        chosen = is_most / is_most.sum(dim=1, keepdim=True).clamp(min=1)
-        right[COMMONEST_TOLD][index] = chosen.gather(1, target)[:, 0]
+        first = ((others.gather(1, seen) == most) & (most > 0)).byte().argmax(dim=1, keepdim=True)
+        right[COMMONEST_TOLD][index] = (seen.gather(1, first) == target)[:, 0].double()
     return right
 
 

@@ -108,7 +108,7 @@ def rivals_of(data):
         for i, (place, query, read, answer) in enumerate(example):
             told = Counter(symbol for symbol in read if symbol in answers)
             others = Counter({s: n for s, n in told.items() if s != query or not apart})
-            first = [s for s in others if others[s] == max(others.values())]
+            first = max(others, key=others.get, default=None)
             used = [later for *_, later in example[:i]].count(answer)
             at = likeliest(of_place[place], lambda at: -at) if of_place[place] else None
             there = read[at] if at is not None and at < len(read) else None
@@ -116,7 +116,7 @@ def rivals_of(data):
             rows[ANY].append((answer in answers) / len(answers))
             rows[TOLD].append(told[answer] / max(told.total(), 1))
             rows[EACH_ONCE].append(max(told[answer] - used, 0) / max(told.total() - i, 1))
-            rows[COMMONEST_TOLD].append((answer in first) / max(len(first), 1))
+            rows[COMMONEST_TOLD].append(float(first == answer))
             rows[PLACE].append(float(not told_all and there == answer))
             rows[COMMONEST].append(float(said == answer))
         for name, row in rows.items():
