@@ -52,7 +52,7 @@ SMALL: dict[Any, dict[str, Any]] = {
     MultiTokenRecall: {"min_length": 18, "max_length": 30, "alphabet": 6, "num_queries": 2},
     NBack: {"min_length": 8, "max_length": 10, "num_answers": 3, "vocab_size": 4},
     NoisyRecall: {"length": 24, "vocab_size": 10, "noise_vocab_size": 4},
-    Recall: {"test_min_pairs": 2, "test_max_pairs": 6},
+    Recall: {"test_min_pairs": 7, "test_max_pairs": 8},
     SelectiveCopying: {"num_symbols": 3, "length": 12, "vocab_size": 9},
     StackedRecall: {"min_pairs": 2, "max_pairs": 3},
     Tiled: {"min_period": 3, "max_period": 5, "length": 12, "test_lengths": [12, 15]},
@@ -108,7 +108,7 @@ def rivals_of(data):
         for i, (place, query, read, answer) in enumerate(example):
             told = Counter(symbol for symbol in read if symbol in answers)
             others = Counter({s: n for s, n in told.items() if s != query or not apart})
-            first = max(others, key=others.get, default=None)
+            first = max(others, key=lambda told: others[told], default=None)
             used = [later for *_, later in example[:i]].count(answer)
             at = likeliest(of_place[place], lambda at: -at) if of_place[place] else None
             there = read[at] if at is not None and at < len(read) else None
