@@ -21,8 +21,10 @@ class Dataset(ABC):
     """
 
     spec: DataSpec
+    floors: ClassVar[tuple[str, ...]] = ()
+    """The metrics of which a run measures what is reached without a key: `attnexp.data.floors`."""
     chance: Mapping[str, float] = MappingProxyType({})
-    """The metrics of guessing on the test set, by name, if the data define a guess."""
+    """The metrics of a guess on the test set, by name, if the data define one of their own."""
     notes: tuple[str, ...] = ()
     """Sentences for readers of the numbers, such as how many examples were left out."""
     splits_rows: ClassVar[bool] = False

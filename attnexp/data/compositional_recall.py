@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
-from attnexp.data.mqar import FILLER, drawn_slots, guessed
+from attnexp.data.mqar import FILLER, drawn_slots
 from attnexp.data.sequences import (
     MOST_CODES,
     Drawn,
@@ -57,6 +57,8 @@ class CompositionalRecall(DrawnSequences):
     more examples than there are different sources.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -98,7 +100,6 @@ class CompositionalRecall(DrawnSequences):
         ]
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, [side], None, symbols, symbols)
-        self.chance = guessed(self.test)
 
     def longest(self, number: int) -> int:
         return self._length

@@ -45,6 +45,8 @@ class Compression(DrawnSequences):
     examples than there are different sources.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -68,10 +70,6 @@ class Compression(DrawnSequences):
         symbols = [*numbered(self._content), COMPRESSION]
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, range(length - 1, length), None, symbols, symbols)
-        self.chance = {
-            "exact_match": self._content ** (1 - length),
-            "token_accuracy": 1 / self._content,
-        }
 
     def longest(self, number: int) -> int:
         return number + 1

@@ -39,6 +39,8 @@ class First(DrawnSequences):
     more examples than there are different sources.
     """
 
+    floors = ("exact_match",)
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -58,7 +60,6 @@ class First(DrawnSequences):
             source_symbols=[*bits, *numbered(BITS, "^{}".format)],
             target_symbols=bits,
         )
-        self.chance = {"exact_match": 1 / BITS}
 
     def families(self, numbers: Sequence[int]) -> Families:
         return uniform(numbers, BITS)

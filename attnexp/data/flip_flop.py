@@ -49,6 +49,8 @@ class FlipFlop(DrawnSequences):
     different strings of bits.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -76,7 +78,6 @@ class FlipFlop(DrawnSequences):
         self._write_prob = write_prob
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, trained, tested, SYMBOLS, SYMBOLS)
-        self.chance = {"exact_match": 1 / 2, "token_accuracy": 1 / 2}
 
     def longest(self, number: int) -> int:
         return 2 * number

@@ -6,7 +6,7 @@ import torch
 
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
-from attnexp.data.mqar import FILLER, drawn_slots, guessed
+from attnexp.data.mqar import FILLER, drawn_slots
 from attnexp.data.sequences import (
     Drawn,
     Families,
@@ -53,6 +53,8 @@ class ForgettingRecall(DrawnSequences):
     a power below 0 or above 1, and more examples than there are different sources.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -90,7 +92,6 @@ class ForgettingRecall(DrawnSequences):
         symbols = [".", *numbered(self._num_keys, "k{}".format), *numbered(self._num_values)]
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, [num_pairs], None, symbols, symbols)
-        self.chance = guessed(self.test)
 
     def longest(self, number: int) -> int:
         return self._length

@@ -62,6 +62,7 @@ class LocalCount(Dataset):
     """
 
     spec: Seq2SeqSpec
+    floors = ("exact_match", "token_accuracy")
 
     def __init__(
         self,
@@ -105,10 +106,6 @@ class LocalCount(Dataset):
         (self.test,) = split(self._batch(stack(tests, tested[-1])), (num_test,), generator)
         symbols = [*numbered(max_repeats), *numbered(vocab_size, "s{}".format)]
         self.spec = sequence_spec(symbols, symbols, self.train, self.test)
-        self.chance = {
-            "exact_match": float(max_repeats) ** -num_answers,
-            "token_accuracy": 1 / max_repeats,
-        }
 
     def _distinct(
         self, count: int, length: int, generator: torch.Generator

@@ -44,6 +44,8 @@ class Maximum(DrawnSequences):
     are different sources.
     """
 
+    floors = ("exact_match",)
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -77,7 +79,6 @@ class Maximum(DrawnSequences):
             list(letters),
             shapes=priorities - 1,
         )
-        self.chance = {"exact_match": 1 / classes}
 
     def families(self, numbers: Sequence[int]) -> Families:
         named = f"{', '.join(map(str, numbers))} items of {self._priorities} priorities"

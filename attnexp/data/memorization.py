@@ -48,6 +48,8 @@ class Memorization(DrawnSequences):
     below 2, and more examples than there are different lists of keys.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -74,7 +76,6 @@ class Memorization(DrawnSequences):
         self._placeholder = FIRST + len(symbols) - 1
         pairs, sizes = length // 2, (num_train, num_validation, num_test)
         super().__init__(generator, sizes, range(pairs, pairs + 1), None, symbols, symbols)
-        self.chance = {"exact_match": num_values**-pairs, "token_accuracy": 1 / num_values}
 
     def longest(self, number: int) -> int:
         return 2 * number

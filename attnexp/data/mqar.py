@@ -63,6 +63,8 @@ class MultiQueryRecall(DrawnSequences):
     and more examples than there are different lists of pairs.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -97,7 +99,6 @@ class MultiQueryRecall(DrawnSequences):
         symbols = [".", *numbered(self._num_keys, "k{}".format), *numbered(self._num_values)]
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, trained, tested, symbols, symbols)
-        self.chance = guessed(self.test)
 
     def longest(self, number: int) -> int:
         return self._length
@@ -146,15 +147,3 @@ def drawn_slots(
         return torch.empty(0, pairs, dtype=torch.int64)
     chances = torch.arange(1.0, slots + 1).pow(power - 1).expand(examples, -1)
     return torch.multinomial(chances, pairs, generator=generator)
-
-
-def guessed(batch: Batch) -> dict[str, float]:
-    """Return the expected accuracy of answering with an example's values in random order.
-
-    One of n values is right with probability 1/n, all with 1/n!.
-    """
-    pairs = batch.target_mask.sum(dim=-1).double()
-    return {
-        "exact_match": float((-(pairs + 1).lgamma()).exp().mean()),
-        "token_accuracy": len(batch) / float(pairs.sum()),
-    }

@@ -62,6 +62,8 @@ class MultiTokenRecall(DrawnSequences):
     range of lengths, `test_lengths` next to a range, and more examples than there are.
     """
 
+    floors = ("exact_match",)
+
     def __init__(
         self,
         generator: torch.Generator,

@@ -50,6 +50,8 @@ class NBack(DrawnSequences):
     sequences.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -81,10 +83,6 @@ class NBack(DrawnSequences):
         symbols = numbered(vocab_size)
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, trained, tested, symbols, symbols)
-        self.chance = {
-            "exact_match": float(vocab_size) ** -num_answers,
-            "token_accuracy": 1 / vocab_size,
-        }
 
     def families(self, numbers: Sequence[int]) -> Families:
         return uniform(numbers, self._vocab_size)

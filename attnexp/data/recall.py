@@ -7,7 +7,6 @@ import torch
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
-    EOS,
     FIRST,
     Drawn,
     Families,
@@ -50,6 +49,8 @@ class Recall(DrawnSequences):
     different sources.
     """
 
+    floors = ("exact_match",)
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -82,7 +83,6 @@ class Recall(DrawnSequences):
         symbols = [*numbered(num_keys, "k{}".format), *numbered(num_values)]
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, trained, tested, symbols, symbols, shapes=max_queries)
-        self.chance = {"exact_match": guessed_exact_match(self.test)}
 
     def longest(self, number: int) -> int:
         return 2 * number + min(number, self._max_queries)
@@ -116,19 +116,3 @@ class Recall(DrawnSequences):
         return sequence_batch(
             stack(sources, longest), stack(targets, most), stack(alignments, most, fill=-1)
         )
-
-
-def guessed_exact_match(batch: Batch) -> float:
-    """Return the expected exact match of answering with the values of different pairs at random.
-
-    No key is asked for twice, so a guess takes no pair twice either. Of n pairs, c tell the value
-    of the i-th query and e of these are used up by equal values before it; the guess is right with
-    probability (c - e) / (n - i), i from 0.
-    """
-    asked = batch.target_mask & (batch.targets != EOS)
-    stated = (batch.keys.unsqueeze(1) == batch.targets.unsqueeze(2)).sum(dim=-1)
-    same = batch.targets.unsqueeze(1) == batch.targets.unsqueeze(2)
-    earlier = same.tril(diagonal=-1).sum(dim=-1)
-    pairs = (batch.mask.squeeze(1).sum(dim=-1) - 1 - asked.sum(dim=-1)) / 2
-    right = (stated - earlier) / (pairs.unsqueeze(-1) - torch.arange(batch.targets.shape[1]))
-    return float(right.where(asked, 1.0).prod(dim=-1).mean())

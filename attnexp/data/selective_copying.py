@@ -49,6 +49,8 @@ class SelectiveCopying(DrawnSequences):
     length below 2n + 1, and more examples than there are different strings to copy.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -74,10 +76,6 @@ class SelectiveCopying(DrawnSequences):
         symbols = [*numbered(self._copied), BLANK, SEPARATOR]
         sizes, numbers = (num_train, num_validation, num_test), range(num_symbols, num_symbols + 1)
         super().__init__(generator, sizes, numbers, None, symbols, symbols)
-        self.chance = {
-            "exact_match": self._copied**-num_symbols,
-            "token_accuracy": 1 / self._copied,
-        }
 
     def longest(self, number: int) -> int:
         return self._length

@@ -6,7 +6,7 @@ import torch
 
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
-from attnexp.data.mqar import guessed, pair_families
+from attnexp.data.mqar import pair_families
 from attnexp.data.sequences import (
     FIRST,
     PAD,
@@ -30,7 +30,7 @@ class StackedRecall(DrawnSequences):
     `num_values` pairs. The n keys of an example are all different, and so are its values. There are
     `min_pairs` to `max_pairs` pairs, in equal shares, and all lists of pairs are different. The
     queries are the keys in random order, and nothing is fed back. The gold alignment is the place
-    of the pair.
+    of the pair. A guess is the n values in random order.
 
     Example:
         source     k5=2 k0=7 k3=1
@@ -41,6 +41,8 @@ class StackedRecall(DrawnSequences):
     Raises ValueError for a set without examples, an empty range of pairs, fewer keys or values than
     pairs, and more examples than there are different lists of pairs.
     """
+
+    floors = ("exact_match", "token_accuracy")
 
     def __init__(
         self,
@@ -64,7 +66,11 @@ class StackedRecall(DrawnSequences):
         targets = [*numbered(num_keys, "k{}".format), *numbered(num_values)]
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, trained, tested, pairs, targets)
-        self.chance = guessed(self.test)
+        told = self.test.target_mask.sum(dim=-1).double()
+        self.chance = {
+            "exact_match": float((-(told + 1).lgamma()).exp().mean()),
+            "token_accuracy": len(told) / float(told.sum()),
+        }
 
     def families(self, numbers: Sequence[int]) -> Families:
         return pair_families(numbers, self._num_keys, self._num_values)

@@ -57,6 +57,8 @@ class Tiled(DrawnSequences):
     different patterns.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,
@@ -83,7 +85,6 @@ class Tiled(DrawnSequences):
         symbols = numbered(vocab_size)
         sizes, shapes = (num_train, num_validation, num_test), len(self._periods)
         super().__init__(generator, sizes, trained, tested, symbols, symbols, shapes)
-        self.chance = _guessed(self.test)
 
     def families(self, numbers: Sequence[int]) -> Families:
         return Families(
@@ -119,13 +120,3 @@ class Tiled(DrawnSequences):
             asked=stack(places, most, fill=0),
             alignment=stack(alignments, most, fill=-1),
         )
-
-
-def _guessed(batch: Batch) -> dict[str, float]:
-    """Return the expected accuracy of answers that are drawn from the places of the pattern."""
-    alike = batch.targets.unsqueeze(2) == batch.keys.unsqueeze(1)
-    right = alike.sum(dim=2).double() / batch.mask.sum(dim=-1)
-    return {
-        "exact_match": float(right.where(batch.target_mask, 1.0).prod(dim=1).mean()),
-        "token_accuracy": float(right[batch.target_mask].mean()),
-    }

@@ -49,6 +49,8 @@ class Trigger(DrawnSequences):
     examples than there are different sources.
     """
 
+    floors = ("exact_match", "token_accuracy")
+
     def __init__(
         self,
         generator: torch.Generator,

@@ -165,6 +165,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
       search selects; `better` holds the direction of each metric that ranks, `headline` the metrics
       that are shown first, `units` the unit of each metric that has one, `companions` the
       metrics that are shown next to another in tables, by the heads of their columns.
+    - `floors` says, of each metric of guessing that is the best of several, which guess it is of.
     - `overlap` is n_test / n_train if other seeds are other splits of the same rows, else 0.
     - `notes` are remarks that must be read with the numbers.
     - `tuning` says how settings of the run were chosen, None if no sweep has tuned them.
@@ -198,6 +199,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     headline: list[str] = []
     units: dict[str, str] = {}
     companions: dict[str, dict[str, str]] = {}
+    floors: dict[str, str] = {}
     overlap: float = 0.0
     details: dict[str, dict[str, float | None]] = {}
     notes: list[str] = []

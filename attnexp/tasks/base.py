@@ -55,7 +55,8 @@ class Evaluation:
     """The evaluation of a trained model: metrics, test predictions as rows, notes.
 
     `details` are metrics cut into parts, such as accuracy by length. `response` are predictions
-    over a grid of inputs, as rows, if the inputs have names.
+    over a grid of inputs, as rows, if the inputs have names. `floors` says of metrics of guessing
+    which guess they are of, by their names.
     """
 
     metrics: Mapping[str, float]
@@ -63,6 +64,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     details: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     response: Sequence[Mapping[str, object]] = ()
+    floors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

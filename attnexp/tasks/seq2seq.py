@@ -17,6 +17,7 @@ from attnexp.attention.alignment import Scorecard, gold_mass_by_example, scoreca
 from attnexp.attention.base import is_signed
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.data.base import Dataset
+from attnexp.data.floors import Floor, floors
 from attnexp.data.text import source_text, target_text
 from attnexp.tasks.base import (
     Attended,
@@ -126,11 +127,11 @@ METRICS = (
     ),
     _guessed(
         "exact_match_chance",
-        "exact match of guessing, if the data define a guess (recall: one of the values told)",
+        "exact match of the best answers that read no key, if the data state a chance",
     ),
     _guessed(
         "token_accuracy_chance",
-        "token accuracy of guessing, if the data define a guess (mqar: one of the values told)",
+        "token accuracy of the best answers that read no key, if the data state a chance",
     ),
     _guessed(
         "baseline_token_accuracy",
@@ -230,12 +231,12 @@ class SequenceToSequence(Task):
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
     ) -> Evaluation:
         spec, test = cast(Seq2SeqSpec, dataset.spec), dataset.test
-        held_out = dataset.validation
+        held_out, reached = dataset.validation, floors(dataset)
         validation = None if held_out is None else self._answers(model, held_out)
         answers = replace(
             self._answers(model, test, decode(cast("Seq2Seq[Any]", model), test, spec)),
             head=(0, 0) if validation is None else validation.head,
-            guessed=self._guesses(dataset, untrained),
+            guessed=self._guesses(dataset, reached, untrained),
         )
         metrics = measured({metric.name: metric for metric in self.answer_metrics}, answers)
         if validation is not None:
@@ -252,6 +253,7 @@ class SequenceToSequence(Task):
                     "longest": float(trained.max()),
                 },
             },
+            floors={f"{name}_chance": floor.rival for name, floor in reached.items()},
         )
 
     def by_example(
@@ -298,11 +300,14 @@ class SequenceToSequence(Task):
         )
 
     @staticmethod
-    def _guesses(dataset: Dataset, untrained: Iterable[Architecture]) -> dict[str, float]:
-        """Return the metrics of guesses: by the data, by the commonest symbol, and by chance."""
+    def _guesses(
+        dataset: Dataset, reached: Mapping[str, Floor], untrained: Iterable[Architecture]
+    ) -> dict[str, float]:
+        """Return the metrics of guesses: without a key, by the commonest symbol, and by chance."""
         train, test = dataset.train, dataset.test
         trivial = train.targets[train.target_mask].mode().values
-        guesses = {f"{name}_chance": value for name, value in dataset.chance.items()}
+        values = {**dataset.chance, **{name: floor.value for name, floor in reached.items()}}
+        guesses = {f"{name}_chance": value for name, value in values.items()}
         guesses["baseline_token_accuracy"] = _share(test.targets[test.target_mask] == trivial)
         chances = []
         for model in untrained:

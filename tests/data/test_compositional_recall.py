@@ -107,11 +107,6 @@ def test_the_first_key_has_a_slot_by_the_power_law():
         assert abs(count - 20_000 * share) < 4 * math.sqrt(20_000 * share * (1 - share))
 
 
-def test_chance_is_that_of_the_values_in_random_order():
-    assert build().chance["token_accuracy"] == pytest.approx(1 / 4)
-    assert build().chance["exact_match"] == pytest.approx(1 / 24)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -78,11 +78,6 @@ def test_the_first_pair_has_a_slot_by_the_power_law():
         assert abs(count - 20_000 * share) < 4 * math.sqrt(20_000 * share * (1 - share))
 
 
-def test_chance_is_that_of_the_last_values_in_random_order():
-    assert build().chance["token_accuracy"] == pytest.approx(1 / 4)
-    assert build().chance["exact_match"] == pytest.approx(1 / 24)
-
-
 def test_all_sources_can_be_drawn():
     """One pair of one key and an update of it with two values: two sources."""
     few = {"num_pairs": 1, "num_updates": 1, "length": 6, "vocab_size": 6}

@@ -85,15 +85,6 @@ def test_no_example_comes_twice():
     assert len(torch.cat([rows, answers], dim=1).unique(dim=0)) == 12
 
 
-def test_chance_is_a_guess_of_one_value():
-    data = build(num_test=400, length=4, vocab_size=80)
-    assert data.chance == pytest.approx({"exact_match": 1 / 40, "token_accuracy": 1 / 40})
-    data = build()
-    answers = data.test.target_mask.sum(dim=1).tolist()
-    expected = sum((1 / 8) ** count for count in answers) / len(answers)
-    assert data.chance["exact_match"] == pytest.approx(expected)
-
-
 def test_first_places_by_hand():
     codes = torch.tensor([[7, 2, 7, 2, 7], [1, 2, 3, 4, 4], [0, 0, 0, 0, 0]])
     expected = [[0, 1, 0, 1, 0], [0, 1, 2, 3, 3], [0, 0, 0, 0, 0]]

@@ -43,7 +43,6 @@ def test_the_first_bit_is_marked_and_asked_for():
         assert gold == [0]
         lengths.add(len(source))
     assert lengths == {9, 10, 11}
-    assert data.chance == {"exact_match": 0.5}
 
 
 def test_the_first_bit_may_be_tested_at_other_lengths():

@@ -1,5 +1,4 @@
 import re
-from random import Random
 
 import pytest
 import torch
@@ -90,17 +89,3 @@ def test_the_test_set_may_have_other_numbers_of_pairs(examples):
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         build(**settings)
-
-
-def test_chance_is_that_of_guessing_a_value_told():
-    """A simulation in which the queries get the values of different pairs, drawn at random."""
-    data = build(num_test=50)
-    random = Random(0)
-    rounds, right = 400, 0
-    for source, target in zip(data.test.keys, data.test.targets, strict=True):
-        told = symbols(source, data.spec.source_vocab)
-        values = [symbol for symbol in told if symbol.isdigit()]
-        asked = symbols(target, data.spec.target_vocab)
-        asked = asked[: asked.index("<eos>")]
-        right += sum(random.sample(values, len(asked)) == list(asked) for _ in range(rounds))
-    assert data.chance["exact_match"] == pytest.approx(right / rounds / 50, abs=0.02)

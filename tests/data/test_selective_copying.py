@@ -70,8 +70,6 @@ def test_what_is_published_has_256_symbols_of_16():
     assert data.train.keys.shape[1] == 256 - 16 - 1
     assert data.train.queries.shape[1] == 1 + 16
     assert len(data.spec.target_vocab) == len(("<pad>", "<bos>", "<eos>")) + 16
-    assert data.chance["token_accuracy"] == pytest.approx(1 / 14)
-    assert data.chance["exact_match"] == pytest.approx((1 / 14) ** 16)
 
 
 def test_without_blanks_it_is_copying():

@@ -1,6 +1,5 @@
 """Repeated patterns, read symbol by symbol: what was read says the answer, and where it was."""
 
-import math
 import re
 from collections import Counter
 from typing import Any
@@ -110,18 +109,6 @@ def test_no_pattern_comes_twice():
 
 FOUR_SYMBOLS = {"vocab_size": 4, "min_period": 3, "max_period": 3}
 """A first symbol of 4, and two of the 3 others: 36 patterns."""
-
-
-def test_chance_is_a_guess_of_the_places_of_the_pattern():
-    data = build(length=9, test_lengths=[8], num_test=40)
-    tokens, exact = [], []
-    for source, _, due in examples(data, data.test):
-        right = [source.count(answer) / len(source) for _, answer, _ in due]
-        tokens += right
-        exact.append(math.prod(right))
-    assert data.chance == pytest.approx(
-        {"exact_match": sum(exact) / 40, "token_accuracy": sum(tokens) / len(tokens)}
-    )
 
 
 @pytest.mark.parametrize(

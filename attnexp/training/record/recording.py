@@ -225,6 +225,7 @@ class Recording:
             status=Status.FINISHED,
             metrics={**evaluation.metrics, **trained, **learned},
             details=evaluation.details,
+            floors=dict(evaluation.floors),
             width_check=self.width_check,
             notes=[*self.notes, *checked, *evaluation.notes],
             seconds=time.perf_counter() - self._start,
@@ -347,9 +348,9 @@ def _compiler(run: PreparedRun) -> dict[str, str]:
 
 
 def _companions(run: PreparedRun) -> dict[str, dict[str, str]]:
-    """Return the metrics that are shown next to each; chance is the guess that the data define."""
+    """Return the metrics that are shown next to each; chance is that of the data, if stated."""
     found = {m.name: dict(m.companions) for m in run.task.metrics if m.companions}
-    for name in run.dataset.chance:
+    for name in (*run.dataset.chance, *run.dataset.floors):
         found[name] = {**found.get(name, {}), "chance": f"{name}_chance"}
     return found
 
