@@ -101,16 +101,13 @@ def _refuse_without_effect(
     test: float | None, split: Split, test_path: str | None, test_sha256: str | None
 ) -> None:
     """Raise ValueError for a setting that another one leaves without effect."""
-    if test_path is None:
-        if test_sha256 is not None:
-            raise ValueError("data.test_sha256 has no effect without data.test_path: leave it out")
-        return
-    for setting in (
-        *([f"data.test={test}"] if test is not None else []),
-        *([f"data.split={split}"] if split != "random" else []),
-    ):
+    given = [f"data.test={test}"] if test is not None else []
+    given += ["data.split=last"] if split == "last" else []
+    if test_path is None and test_sha256 is not None:
+        raise ValueError("data.test_sha256 has no effect without data.test_path: leave it out")
+    if test_path is not None and given:
         raise ValueError(
-            f"{setting} has no effect with data.test_path={test_path}, whose rows are all of the "
+            f"{given[0]} has no effect with data.test_path={test_path}, whose rows are all of the "
             "test: leave out one of them"
         )
 
