@@ -131,6 +131,7 @@ def assemble(job: Job) -> PreparedRun:
     choose_device(plain["device"])  # refused before data are made
     made = _checked_makers(job, GIVEN)
     dataset: Dataset = made["data"](generator=generator(data_seed, "data"))
+    _check_draws(dataset, plain)
     device, why_device = choose_device(plain["device"], _pairs(dataset))
     precision = choose_precision(plain["precision"], device)
     if plain["batched"] and device.type == "cpu" and threads > 1:
@@ -250,6 +251,16 @@ def _checked_data_seed(plain: Mapping[str, Any], seed: int) -> int:
     if own < 0:
         raise RequestError(f"data_seed must be null, or 0 or more, got {own}")
     return own
+
+
+def _check_draws(dataset: Dataset, plain: Mapping[str, Any]) -> None:
+    """Raise RequestError for a seed of data that no seed draws."""
+    by, own = dataset.fixed_by(plain["data"]), plain.get("data_seed")
+    if by is not None and own is not None:
+        raise RequestError(
+            f"data_seed={own} has no effect with {by}, by which no seed draws the data: leave "
+            "data_seed out"
+        )
 
 
 def _checked_makers(job: Job, groups: Collection[str]) -> dict[str, Callable[..., Any]]:

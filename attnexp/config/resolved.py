@@ -167,10 +167,15 @@ def _decode(text: str | None, *, _parent_: Any, _node_: Any) -> Any:
 
 
 def _digest(path: Any) -> Any:
-    """Return the digest of a file, those of a list of files, or a value that is not text itself."""
+    """Return the digest of a file, those of a list of files, or a value that is not text itself.
+
+    None for a path with a mark in place of a variable: the digest is recorded as it is.
+    """
     if isinstance(path, ListConfig):
         return [_digest(each) for each in path]
-    return path if not isinstance(path, str) or _marked(path) else digest(path)
+    if isinstance(path, str):
+        return None if _marked(path) else digest(path)
+    return path
 
 
 def _marked(text: str | None) -> bool:

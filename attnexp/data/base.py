@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import Mapping
 from copy import copy
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -35,6 +35,15 @@ class Dataset(ABC):
     train: Batch
     validation: Batch | None
     test: Batch
+
+    @classmethod
+    def fixed_by(cls, settings: Mapping[str, Any]) -> str | None:
+        """Return the setting of the data by which no seed draws them, None if seeds draw them.
+
+        `settings` are those of the constructor. Seeds are then of the model alone, and `data_seed`
+        is refused.
+        """
+        return None
 
     def epoch(self, generator: torch.Generator) -> Batch:
         """Return the examples of the next pass over the data: `train`.

@@ -3,7 +3,7 @@
 import torch
 
 from attnexp.core.errors import RequestError
-from attnexp.data.tabular import Tabular
+from attnexp.data.tabular import Tabular, random_split
 
 
 class Nile(Tabular):
@@ -26,4 +26,4 @@ class Nile(Tabular):
             ) from error
         table = nile.load_pandas().data
         rows = table[["year", "volume"]].to_numpy(dtype=float)
-        super().__init__(generator, rows, ["year"], "volume", test)
+        super().__init__(*random_split(rows, test, generator), ["year"], "volume")

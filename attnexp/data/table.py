@@ -3,16 +3,15 @@
 import math
 import re
 from array import array
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from attnexp.core.errors import shortened_value
 from attnexp.data.memory import require_memory
-from attnexp.data.tabular import Tabular
+from attnexp.data.tabular import Rows, Tabular, last_split, random_split
 from attnexp.runs.records import SEPARATORS, column_index, table
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
@@ -23,19 +22,33 @@ BYTES_A_CELL = 60
 Separator = Literal["semicolon", "tab", "bar"]
 """The names of separators of cells, the comma left out."""
 
+Split = Literal["random", "last"]
+
+SHARE = 0.2
+"""The share of the rows that is held out unless `test` says another."""
+
+ALONE = "the seed is of the model alone"
+
 SHOWN = 40
 """Characters of a cell that messages show."""
 
 
 class Table(Tabular):
-    """The columns `x` and `y` of a CSV file, a share `test` of its rows held out. See `Tabular`.
+    """The columns `x` and `y` of a CSV file, some of its rows held out for the test. See `Tabular`.
 
     The file is UTF-8 text with names in its first line, and cells separated by commas or by the
     `separator`. Only the columns that are named are read, and each of their cells must hold a
     finite number. `sha256` is the digest of the content, see `attnexp.runs.sources`.
 
+    A share `test` of the rows is held out, 0.2 if it is None: at random by the seed, or, if `split`
+    is `last`, those with the largest values of the first `x`. A row that equals the least of these
+    in it is tested too, so that every training row lies before every test row. Or the test rows are
+    those of a file of the same form, `test_path` with the digest `test_sha256`, and all rows of
+    `path` train. There are no validation rows: training is leave-one-out.
+
     Raises ValueError, with the line, for a file that is not such a table, for columns that it does
-    not have, and for more rows than fit into the memory that is available.
+    not have, and for more rows than fit into the memory that is available; for a setting that
+    another one leaves without effect; and for a file for the test whose rows all train.
     """
 
     def __init__(
@@ -45,7 +58,10 @@ class Table(Tabular):
         sha256: str,
         x: list[str],
         y: str,
-        test: float = 0.2,
+        test: float | None = None,
+        split: Split = "random",
+        test_path: str | None = None,
+        test_sha256: str | None = None,
         separator: Separator | None = None,
     ) -> None:
         names = [*x, y]
@@ -53,16 +69,88 @@ class Table(Tabular):
             raise ValueError("x must name at least one column, got []")
         if repeated := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"column '{repeated}' is named twice in x and y: name each once")
+        _refuse_without_effect(test, split, test_path, test_sha256)
         rows = read_columns(path, read_source(path, sha256), names, separator)
+        own = None
+        if test_path is not None:
+            content = read_source(test_path, test_sha256)
+            own = read_columns(test_path, content, names, separator)
+            self.notes = _notes_on_tested(test_path, own, path, rows)
         try:
-            super().__init__(generator, rows, x, y, test)
+            tested, trained = _sets(rows, own, split, SHARE if test is None else test, x, generator)
+            super().__init__(tested, trained, x, y)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+        if own is not None or split == "last":
+            self.overlap = 0.0  # seeds do not split the rows
+        if split == "last":
+            self.notes = (
+                f"{ALONE}: data.split=last tests on the {len(tested):,} of {len(rows):,} rows with "
+                f"{x[0]}={tested[0, 0]:.15g} or more",
+            )
+
+    @classmethod
+    def fixed_by(cls, settings: Mapping[str, Any]) -> str | None:
+        """Return the setting that splits the rows without the seed, if one does."""
+        if settings.get("test_path") is not None:
+            return "data.test_path"
+        return "data.split=last" if settings.get("split") == "last" else None
+
+
+def _refuse_without_effect(
+    test: float | None, split: Split, test_path: str | None, test_sha256: str | None
+) -> None:
+    """Raise ValueError for a setting that another one leaves without effect."""
+    given = [f"data.test={test}"] if test is not None else []
+    given += ["data.split=last"] if split == "last" else []
+    if test_path is None and test_sha256 is not None:
+        raise ValueError("data.test_sha256 has no effect without data.test_path: leave it out")
+    if test_path is not None and given:
+        raise ValueError(
+            f"{given[0]} has no effect with data.test_path={test_path}, whose rows are all of the "
+            "test: leave out one of them"
+        )
+
+
+def _sets(
+    rows: Rows,
+    own: Rows | None,
+    split: Split,
+    test: float,
+    x: Sequence[str],
+    generator: torch.Generator,
+) -> tuple[Rows, Rows]:
+    """Return the rows to test on, `own` if there are any, and those to train on."""
+    if own is not None:
+        return own, rows
+    if split == "last":
+        return last_split(rows, test, x[0])
+    return random_split(rows, test, generator)
+
+
+def _notes_on_tested(test_path: str, tested: Rows, path: str, trained: Rows) -> tuple[str, ...]:
+    """Return notes on a file for the test: that no seed draws its rows, and how many train too.
+
+    Raises ValueError if it has no rows, or none that does not train.
+    """
+    if not len(tested):
+        raise ValueError(f"{test_path} has no rows below the names of its columns")
+    own = [row.tobytes() for row in tested]
+    known = set(own).intersection(row.tobytes() for row in trained)
+    seen = sum(row in known for row in own)
+    if seen == len(own):
+        raise ValueError(
+            f"every row of {test_path} is a row of {path} too: name a file of rows that do not "
+            "train as data.test_path"
+        )
+    alone = f"{ALONE}: data.test_path tests on the {len(own):,} rows of {test_path}"
+    too = f"{seen:,} of the {len(own):,} rows of {test_path} are rows of {path} too, which train"
+    return (alone, too) if seen else (alone,)
 
 
 def read_columns(
     path: str, content: bytes, names: Sequence[str], separator: Separator | None
-) -> NDArray[np.float64]:
+) -> Rows:
     """Return the columns of these names, (rows, columns), from the content of a file.
 
     Commas separate its cells if `separator` is None. Empty lines are left out. Raises ValueError,

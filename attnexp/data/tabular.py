@@ -13,6 +13,8 @@ from attnexp.core.batch import DataColumn, Points, RegressionSpec, standardised
 from attnexp.core.masks import LeaveOneOut
 from attnexp.data.base import Dataset
 
+Rows = Float[NDArray[np.float64], "_ columns"]
+
 FEWEST_ROWS, FEWEST_TRAINED = 4, 2
 """Rows of a table, and those of them to train on: each is hidden from itself."""
 
@@ -21,61 +23,91 @@ LARGEST = torch.finfo(torch.float32).max
 
 
 class Tabular(Dataset):
-    """Rows (x, y) of numbers, standardised, in a random split into training and test rows.
+    """Rows (x, y) of numbers, standardised, `trained` to train on and `tested` to test on.
 
     Each column has the mean 0 and the standard deviation 1 over the training rows: (number - mean)
     / deviation. The spec keeps both, and the task measures its errors in the units of y. The
     training rows are keys and values, in ascending order of the first x. In `train` they are also
     the queries, and the mask hides each row from itself: leave-one-out. In `test` the queries are
-    the other rows, a share `test` of all, and the targets are their y, noise included.
+    the test rows, and the targets are their y, noise included.
 
-    Raises ValueError for fewer than 4 rows, a share that leaves fewer than 1 row to test or 2 to
-    train on, and a column with one value, with numbers whose squares 64-bit floats cannot hold, or
-    with a test row that standardised 32-bit floats cannot hold.
+    Raises ValueError for fewer than 2 training rows, and for a column with one value, with numbers
+    whose squares 64-bit floats cannot hold, or with a test row that standardised 32-bit floats
+    cannot hold.
     """
 
     spec: RegressionSpec
     splits_rows: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        rows: Float[NDArray[np.float64], "rows columns"],
-        x: Sequence[str],
-        y: str,
-        test: float,
-    ) -> None:
-        count = len(rows)
-        if count < FEWEST_ROWS:
-            raise ValueError(f"a table must have at least {FEWEST_ROWS} rows, got {count}")
-        if not 0 < test < 1:
-            raise ValueError(f"test must be a share of the rows between 0 and 1, got {test}")
-        tested = max(1, round(test * count))
-        if count - tested < FEWEST_TRAINED:
+    def __init__(self, tested: Rows, trained: Rows, x: Sequence[str], y: str) -> None:
+        if len(trained) < FEWEST_TRAINED:
             raise ValueError(
-                f"test={test} leaves {count - tested} of {count} rows to train on: at least "
-                f"{FEWEST_TRAINED} are needed"
+                f"at least {FEWEST_TRAINED} rows are needed to train on, got {len(trained)}"
             )
-        order = torch.randperm(count, generator=generator).numpy()
-        first, own = rows[order[:tested]], rows[order[tested:]]
-        own = own[np.argsort(own[:, 0], kind="stable")]
-        columns = tuple(_column(name, own[:, i], rows[:, i]) for i, name in enumerate([*x, y]))
+        own = trained[np.argsort(trained[:, 0], kind="stable")]
+        whole = np.concatenate([tested, own])
+        columns = tuple(_column(name, own[:, i], whole[:, i]) for i, name in enumerate([*x, y]))
         self.spec = RegressionSpec(len(x), 1, columns[:-1], columns[-1:])
         keys, values = self._standardised(own)
-        trained = len(own)
+        count = len(own)
         self.train = Points.of_rows(
-            keys, values, keys, values, LeaveOneOut(torch.arange(trained), trained)
+            keys, values, keys, values, LeaveOneOut(torch.arange(count), count)
         )
         self.validation = None
-        self.test = Points.of_rows(*self._standardised(first), keys, values, None)
-        self.overlap = tested / trained
+        self.test = Points.of_rows(*self._standardised(tested), keys, values, None)
+        self.overlap = len(tested) / count
 
     def _standardised(
-        self, rows: Float[NDArray[np.float64], "rows columns"]
+        self, rows: Rows
     ) -> tuple[Float[Tensor, "rows x_dim"], Float[Tensor, "rows 1"]]:
         columns = [*self.spec.x, *self.spec.y]
         numbers = standardised(torch.from_numpy(rows), columns).float()
         return numbers[:, :-1], numbers[:, -1:]
+
+
+def random_split(rows: Rows, test: float, generator: torch.Generator) -> tuple[Rows, Rows]:
+    """Return a share `test` of the rows at random, and the others.
+
+    Raises ValueError for fewer than 4 rows, and for a share that leaves fewer than 2 to train on.
+    """
+    tested = _tested(rows, test)
+    order = torch.randperm(len(rows), generator=generator).numpy()
+    return rows[order[:tested]], rows[order[tested:]]
+
+
+def last_split(rows: Rows, test: float, name: str) -> tuple[Rows, Rows]:
+    """Return the share `test` of the rows with the largest first column, and the others.
+
+    Both ascend in that column, which is called `name`. A row that equals the least of the test rows
+    in it is tested too, so that every training row lies before every test row. Raises ValueError as
+    `random_split`.
+    """
+    tested = _tested(rows, test)
+    ascending = rows[np.argsort(rows[:, 0], kind="stable")]
+    bound = ascending[-tested, 0]
+    trained = int(np.searchsorted(ascending[:, 0], bound))
+    if trained < FEWEST_TRAINED:
+        raise ValueError(
+            f"split=last with test={test} holds out all rows with {name}={bound:.15g} or more and "
+            f"leaves {trained} of {len(rows)} to train on: at least {FEWEST_TRAINED} are needed"
+        )
+    return ascending[trained:], ascending[:trained]
+
+
+def _tested(rows: Rows, test: float) -> int:
+    """Return the number of test rows. Raises ValueError for a share that cannot work."""
+    count = len(rows)
+    if count < FEWEST_ROWS:
+        raise ValueError(f"a table must have at least {FEWEST_ROWS} rows, got {count}")
+    if not 0 < test < 1:
+        raise ValueError(f"test must be a share of the rows between 0 and 1, got {test}")
+    tested = max(1, round(test * count))
+    if count - tested < FEWEST_TRAINED:
+        raise ValueError(
+            f"test={test} leaves {count - tested} of {count} rows to train on: at least "
+            f"{FEWEST_TRAINED} are needed"
+        )
+    return tested
 
 
 def _column(

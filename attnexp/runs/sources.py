@@ -50,12 +50,17 @@ def _digest(path: str, _stamp: tuple[int, ...]) -> str:
     return hashlib.sha256(_content(path)).hexdigest()
 
 
-def read_source(path: str, sha256: str) -> bytes:
+def read_source(path: str, sha256: str | None) -> bytes:
     """Return the content of a file that has this digest.
 
-    Raises SourceError if there is no file, for a pipe, a device and a folder, and for another
-    content.
+    Raises SourceError if there is no file, for a pipe, a device and a folder, for another content,
+    and without a digest.
     """
+    if not sha256:
+        raise SourceError(
+            f"{path} is read only with the SHA-256 of its content, which the setting lacks: leave "
+            "the setting out, and the digest is found"
+        )
     content = _content(path)
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:

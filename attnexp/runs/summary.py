@@ -167,6 +167,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
       metrics that are shown next to another in tables, by the heads of their columns.
     - `floors` says, of each metric of guessing that is the best of several, which guess it is of.
     - `overlap` is n_test / n_train if other seeds are other splits of the same rows, else 0.
+    - `fixed_by` is the setting by which no seed draws the data, so that seeds are of the model
+      alone; None if seeds draw them.
     - `notes` are remarks that must be read with the numbers.
     - `tuning` says how settings of the run were chosen, None if no sweep has tuned them.
     - `width_check` is the check of a learned width, None if there was none.
@@ -201,6 +203,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     companions: dict[str, dict[str, str]] = {}
     floors: dict[str, str] = {}
     overlap: float = 0.0
+    fixed_by: str | None = None
     details: dict[str, dict[str, float | None]] = {}
     notes: list[str] = []
     tuning: Tuning | None = None

@@ -44,6 +44,7 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "seconds": lambda run: run.seconds,
     "peak_memory_mb": lambda run: run.peak_memory_mb,
     "overlap": lambda run: run.overlap,
+    "fixed_by": lambda run: run.fixed_by,
     "device": lambda run: run.device,
     "batched": lambda run: run.config.get("batched"),
     "name": lambda run: run.name,

@@ -369,7 +369,9 @@ def _require_apart(tuning: Sequence[Override], compared: Sequence[Override]) -> 
 
 def _is_of_file(settings: Mapping[str, Any]) -> bool:
     """Return whether the data are rows of one file, which a seed splits."""
-    return getattr(import_target(settings["data"], "data"), "splits_rows", False) is True
+    data: Any = import_target(settings["data"], "data")
+    splits_rows = getattr(data, "splits_rows", False) is True
+    return splits_rows and data.fixed_by(settings["data"]) is None
 
 
 def _data_of(seed: Override) -> Override:

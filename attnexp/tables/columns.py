@@ -232,6 +232,7 @@ COLUMNS = (
     Column(value=_ahead, title=said("better on"), shown=_ranked, spare=1, sparse=True),
     Column(value=_learned, title=said("learned"), shown=_ranked, align="left", sparse=True),
     *(_companion(head, rare=True) for head in FACTS.values()),
+    Column(name="fixed_by", value=attrgetter("fixed_by"), rare=True),
     Column(name="p", value=attrgetter("standing.p")),
     *map(_difference, ("mean", "low", "high", "better", "pairs")),
     *map(_lost, LOST),

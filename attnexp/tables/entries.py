@@ -139,6 +139,12 @@ class TableEntry:
         """n_test / n_train if the values are of splits of one file."""
         return 0.0 if self.sample is None else self.sample.overlap
 
+    @property
+    def fixed_by(self) -> str | None:
+        """The setting by which no seed of the row draws data, None if there is not one of all."""
+        found = set(self.row.runs.column("fixed_by"))
+        return found.pop() if len(found) == 1 else None
+
 
 @dataclass(frozen=True)
 class ResultsTable:

@@ -47,7 +47,7 @@ MENDED_BY = "arch.features=16"
 
 def results(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
-    checks = (_left_out, _at_chance, _unfinished, _of_products, _mixed, _crossed)
+    checks = (_left_out, _fixed, _at_chance, _unfinished, _of_products, _mixed, _crossed)
     return chain.from_iterable(check(table) for check in checks)
 
 
@@ -55,6 +55,21 @@ def conditions(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per difference between the runs besides those compared."""
     checks = (_data, _steps, _tuning, _code)
     return chain.from_iterable(check(table) for check in checks)
+
+
+def _fixed(table: ResultsTable) -> Iterable[str]:
+    """Rows whose seeds draw no data."""
+    for by in dict.fromkeys(entry.fixed_by for entry in table.firsts):
+        own = [entry for entry in table.firsts if entry.fixed_by == by]
+        names = listed(row_in_list(table, entry) for entry in own)
+        whose = "" if len(own) == len(table.firsts) else f" of {names}"
+        equal = any(entry.spread.sd == 0 for entry in own)
+        if by is not None:
+            yield (
+                f"the seeds{whose} are of the model alone: {by} is one split for all of them, and "
+                "intervals and verdicts say nothing about other test rows"
+                + ("; equal results of several seeds are one result" if equal else "")
+            )
 
 
 def _at_chance(table: ResultsTable) -> Iterable[str]:

@@ -313,12 +313,11 @@ def _reading(table: ResultsTable) -> str:
     if len(ways) == 1 and table.metrics[0] in better:
         ways = [capitalized(better_words(better[table.metrics[0]]))]
     if table.seeded and any(name in better for name in table.metrics):
-        by_splits = any(entry.overlap for entry in table.firsts)
-        ways.append(
-            said("verdicts by t tests over splits of this file")
-            if by_splits
-            else said("verdicts by sign flips over {units}", units=table.unit.many)
-        )
+        by_splits = {bool(entry.overlap) for entry in table.firsts}
+        if True in by_splits:
+            ways.append(said("verdicts by t tests over splits of this file"))
+        if False in by_splits:
+            ways.append(said("verdicts by sign flips over {units}", units=table.unit.many))
     return joined("", [joined(said("; "), ways), said(".")])
 
 

@@ -48,6 +48,26 @@ def test_a_digest_on_the_command_line_pins_the_content(run, refused, tmp_path):
     ).replace("\n", " ")
 
 
+@pytest.mark.parametrize("name", ["later.csv", "${oc.env:LATER}"])
+def test_a_run_knows_the_content_of_its_file_for_the_test(
+    run, succeeds, refused, tmp_path, monkeypatch, name
+):
+    monkeypatch.setenv("LATER", "later.csv")
+    later = tmp_path / "later.csv"
+    later.write_text("a,b\n20,1\n21,2\n")
+    folder, _ = run(CONTENT, f"data.test_path={name}")
+    summary = json.loads((folder / files.SUMMARY).read_text())
+    assert summary["config"]["data"]["test_sha256"] == (
+        hashlib.sha256(later.read_bytes()).hexdigest()
+    )
+    assert (summary["fixed_by"], summary["overlap"]) == ("data.test_path", 0)
+    assert "bit-identical" in succeeds("verify", str(folder)).stdout
+    later.write_text("a,b\n20,1\n21,3\n")
+    assert "later.csv is not the file that was asked for" in refused("verify", str(folder)).replace(
+        "\n", " "
+    )
+
+
 def test_a_foreign_run_reads_no_file_without_its_digest(run, refused):
     folder, _ = run()
     for digest in ("${sha256:my.csv}", None):

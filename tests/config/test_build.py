@@ -49,6 +49,19 @@ def test_an_object_within_the_settings_is_built(inside):
     assert (first[0] if isinstance(first, list) else first) == {"a": 1}
 
 
+@pytest.mark.parametrize("split", ["split=last", "test_path=later.csv"])
+def test_a_seed_of_data_that_no_seed_draws_is_refused(tmp_path, monkeypatch, split):
+    monkeypatch.chdir(tmp_path)
+    for name, first in (("my.csv", 0), ("later.csv", 9)):
+        rows = (f"{i},{i % 3}\n" for i in range(first, first + 9))
+        (tmp_path / name).write_text("a,b\n" + "".join(rows))
+    words = ("data=table", "data.path=my.csv", "data.x=[a]", "data.y=b")
+    assert prepared(*words, "data_seed=3").dataset.overlap > 0
+    assert prepared(*words, f"data.{split}").dataset.overlap == 0
+    with pytest.raises(RequestError, match=f"data_seed=3 has no effect with data.{split[:9]}"):
+        prepared(*words, f"data.{split}", "data_seed=3")
+
+
 @pytest.mark.parametrize("target", ["os.system", "subprocess.getoutput", "builtins.eval"])
 def test_a_target_that_runs_commands_is_refused(target):
     with pytest.raises(InstantiationException, match=r"blocklisted|blacklisted|whitelist"):

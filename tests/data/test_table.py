@@ -170,6 +170,102 @@ def test_settings_that_cannot_work_are_refused(table, tmp_path, settings, senten
         table("a,b\n" + GOOD, **settings)
 
 
+def numbers_of(inputs, outputs, spec):
+    """Rows of a data set in the units of the table."""
+    both = [in_units(inputs, spec.x), in_units(outputs, spec.y)]
+    return torch.cat(both, dim=-1)[0].double().numpy()
+
+
+SERIES = [(4, 1), (9, 2), (1, 3), (7, 4), (9, 5), (2, 6), (8, 7), (3, 8), (-5, 9), (6, 0)]
+
+
+@pytest.mark.parametrize(
+    ("share", "tested"), [(0.1, [(9, 2), (9, 5)]), (None, [(9, 2), (9, 5)]), (0.3, SERIES[6:7])]
+)
+def test_the_last_rows_are_those_with_the_largest_first_x(table, share, tested):
+    tested = sorted([*tested, *([(9, 2), (9, 5)] if share == 0.3 else [])])
+    content = "b,a\n" + "".join(f"{b},{a}\n" for a, b in SERIES)
+    first, other = (table(content, seed=s, split="last", test=share) for s in (0, 1))
+    held_out = numbers_of(first.test.queries, first.test.targets, first.spec)
+    kept = numbers_of(first.train.keys, first.train.values, first.spec)
+    np.testing.assert_allclose(held_out, tested, atol=1e-5)
+    np.testing.assert_allclose(kept, sorted(set(SERIES) - set(tested)), atol=1e-5)
+    assert kept[:, 0].max() < held_out[:, 0].min()
+    assert first.train.keys.mean().item() == pytest.approx(0, abs=1e-6)
+    assert first.train.keys.std(correction=0).item() == pytest.approx(1, abs=1e-6)
+    assert other.test.queries.equal(first.test.queries)
+    assert other.train.values.equal(first.train.values)
+    assert first.overlap == 0
+    assert f"the {len(tested)} of 10 rows with a={tested[0][0]} or more" in first.notes[0]
+
+
+@pytest.fixture
+def tested_on(table, tmp_path):
+    """Makes a table whose test rows are those of a file of its own."""
+
+    def make(content, **settings):
+        path = tmp_path / "later.csv"
+        path.write_text(content)
+        given = {"test_path": str(path), "test_sha256": digest(str(path))} | settings
+        return table("a,b\n" + GOOD, **given)
+
+    return make
+
+
+def test_a_file_of_its_own_is_the_test_and_all_other_rows_train(tested_on, tmp_path):
+    data = tested_on("note,b,a\nx,7,20\ny,-3,15\n,16,4\n", seed=0)
+    held_out = numbers_of(data.test.queries, data.test.targets, data.spec)
+    kept = numbers_of(data.train.keys, data.train.values, data.spec)
+    np.testing.assert_allclose(held_out, [(20, 7), (15, -3), (4, 16)], atol=1e-4)
+    np.testing.assert_allclose(kept, [(i, i * i) for i in range(10)], atol=1e-4)
+    (x,), (y,) = data.spec.x, data.spec.y
+    assert (x.mean, y.mean) == pytest.approx((4.5, 28.5))  # of the training rows alone
+    assert data.overlap == 0
+    assert data.notes[1] == (
+        f"1 of the 3 rows of {tmp_path}/later.csv are rows of {tmp_path}/my.csv too, which train"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "sentence"),
+    [
+        ("a,b\n20,1\n", {"test": 0.2}, "data.test=0.2 has no effect with data.test_path="),
+        ("a,b\n20,1\n", {"split": "last"}, "data.split=last has no effect with data.test_path="),
+        ("a,b\n20,1\n", {"test_sha256": None}, "{later} is read only with the SHA-256 of its"),
+        ("a,b\n20,1\n", {"test_sha256": "0" * 64}, "{later} is not the file that was asked for"),
+        ("a,b\n20,1\n", {"test_path": None}, "data.test_sha256 has no effect without"),
+        ("a,c\n20,1\n", {}, "{later} has no column 'b'. Its first line names a, c"),
+        ("a,b\n20,x\n", {}, "{later}, line 2: column 'b' is 'x', which is not a finite number"),
+        ("a;b\n20;1\n", {}, "{later}: its columns seem to be separated by semicolons"),
+        ("a,b\n", {}, "{later} has no rows below the names of its columns"),
+        ("b,a\n25,5\n4,2\n", {}, "every row of {later} is a row of {mine} too"),
+    ],
+)
+def test_a_file_for_the_test_that_cannot_be_it_is_refused(
+    tested_on, tmp_path, content, settings, sentence
+):
+    with pytest.raises(ValueError) as raised:
+        tested_on(content, **settings)
+    names = {"later": tmp_path / "later.csv", "mine": tmp_path / "my.csv"}
+    assert str(raised.value).startswith(sentence.format(**names))
+
+
+@pytest.mark.parametrize(
+    ("content", "share", "sentence"),
+    [
+        ("3,1\n3,2\n3,3\n3,4\n", 0.5, "all rows with a=3 or more and leaves 0 of 4 to train on"),
+        ("1,1\n2,2\n2,3\n3,4\n", 0.5, "all rows with a=2 or more and leaves 1 of 4 to train on"),
+        (GOOD, 0.95, "test=0.95 leaves 0 of 10 rows to train on"),
+        (GOOD, 1.5, "test must be a share of the rows between 0 and 1, got 1.5"),
+        (GOOD + "nan,1\n", 0.2, "column 'a' is 'nan', which is not a finite number"),
+        (GOOD + "May,1\n", 0.2, "column 'a' is 'May', which is not a finite number"),
+    ],
+)
+def test_last_rows_that_cannot_be_held_out_are_refused(table, content, share, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        table("a,b\n" + content, split="last", test=share)
+
+
 @pytest.mark.parametrize("separator", ["semicolon", "tab", "bar"])
 def test_cells_are_separated_by_what_the_setting_names(table, tmp_path, separator):
     character = {"semicolon": ";", "tab": "\t", "bar": "|"}[separator]

@@ -167,6 +167,17 @@ def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succee
     )
 
 
+def test_a_split_that_no_seed_draws_is_tuned_once_for_all_seeds(succeeds, tmp_path):
+    rows = "".join(f"{i},{i % 3}\n" for i in range(12))
+    (tmp_path / "my.csv").write_text("a,b\n" + rows)
+    table = ("data=table", "data.path=my.csv", "data.x=[a]", "data.y=b", "data.split=last")
+    succeeds(*TUNED, RATES, "model=additive", *table, "seed=range(2)")
+    tuning, compared = (runs_of(tmp_path, tuning_run) for tuning_run in (True, False))
+    assert [one["config"]["seed"] for one in tuning] == [1000, 1000]
+    assert sorted(one["config"]["seed"] for one in compared) == [0, 1]
+    assert {one["config"]["data_seed"] for one in [*tuning, *compared]} == {None}
+
+
 @pytest.mark.parametrize(
     ("better", "best"), [("higher", {0: 0.2, 1: 0.1}), ("lower", {0: 0.1, 1: 0.2})]
 )

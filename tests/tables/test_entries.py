@@ -9,6 +9,7 @@ from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.tables.entries import ResultsTable, Row, TableRequest, divide
 from attnexp.tables.notes import advice, results
+from attnexp.tables.reports import configurations_report
 from attnexp.tables.sentences import verdicts
 
 
@@ -219,6 +220,33 @@ def test_splits_overlap_but_not_one_split_at_several_seeds(frame):
     for data_seed, overlap in ((None, 0.25), (0, 0.0)):
         runs = (run("a", s, 1.0, settings={"data_seed": data_seed}, overlap=0.25) for s in (1, 2))
         assert table_by(frame(*runs), "model").firsts[0].overlap == overlap
+
+
+def test_a_row_says_that_no_seed_draws_its_data(frame):
+    def runs(model, by, values):
+        settings = {"data.split": by}
+        facts = {"fixed_by": f"data.split={by}"} if by == "last" else {"overlap": 0.25}
+        return [run(model, s, value, settings=settings, **facts) for s, value in enumerate(values)]
+
+    last = [*runs("a", "last", [1, 2, 3]), *runs("b", "last", [5, 5, 5])]
+    report = configurations_report(frame(*last), TableRequest())
+    assert [record["fixed_by"] for record in report.records] == 2 * ["data.split=last"]
+    (note,) = [note for note in report.notes if "of the model alone" in note]
+    assert note.startswith("the seeds are of the model alone: data.split=last is one split for all")
+    assert note.endswith("equal results of several seeds are one result")
+
+    mixed = configurations_report(
+        frame(*last, *runs("a", "random", [1, 2, 3])), TableRequest(explain=True)
+    )
+    assert [record["fixed_by"] for record in mixed.records].count(None) == 1
+    (note,) = [note for note in mixed.notes if "of the model alone" in note]
+    assert note.startswith("the seeds of a (data.split=last) and b (data.split=last) are of the")
+    caption = mixed.grids[0].caption
+    assert "t tests over splits" in caption
+    assert "sign flips over seeds" in caption
+    drawn = configurations_report(frame(*runs("a", "random", [1, 2, 3])), TableRequest())
+    assert "fixed_by" not in drawn.records[0]
+    assert not any("of the model alone" in note for note in drawn.notes)
 
 
 def diverging(frame, unit, better, values):

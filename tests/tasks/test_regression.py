@@ -10,7 +10,7 @@ import torch
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.core.batch import Batch, Prediction, in_units
 from attnexp.data.sine import Sine
-from attnexp.data.tabular import Tabular
+from attnexp.data.tabular import Tabular, random_split
 from attnexp.scores.additive import Additive
 from attnexp.scores.average import Average
 from attnexp.scores.boxcar import Boxcar
@@ -160,7 +160,7 @@ def table():
     """Rows of y = 3 a + 1000, with b beside it, in units far from 0 and 1."""
     a, b = np.linspace(100, 200, 40), np.tile([5.0, 6.0, 9.0, 7.0], 10)
     rows = np.stack([a, b, 3 * a + 1000], axis=1)
-    return Tabular(torch.Generator().manual_seed(0), rows, ["a", "b"], "y", 0.25)
+    return Tabular(*random_split(rows, 0.25, torch.Generator().manual_seed(0)), ["a", "b"], "y")
 
 
 def test_errors_of_a_table_are_in_its_units(table):
@@ -225,7 +225,8 @@ def test_the_response_to_two_inputs_is_what_the_model_answers_there(table):
 
 def test_of_more_inputs_each_varies_alone_and_the_others_are_at_their_medians():
     numbers = np.random.default_rng(0).normal(50, 10, (31, 4)).round(1)
-    data = Tabular(torch.Generator().manual_seed(0), numbers, ["a", "b", "c"], "y", 0.2)
+    sets = random_split(numbers, 0.2, torch.Generator().manual_seed(0))
+    data = Tabular(*sets, ["a", "b", "c"], "y")
     rows = evaluate(Average, data).response
     medians = dict(zip(["x.a", "x.b", "x.c"], np.median(numbers, axis=0), strict=False))
     for name in "abc":

@@ -11,7 +11,7 @@ from statsmodels.nonparametric.kernel_regression import KernelReg
 
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.data.sine import Sine
-from attnexp.data.tabular import Tabular
+from attnexp.data.tabular import Tabular, random_split
 from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian import Gaussian
 from attnexp.tasks.regression import Regression
@@ -67,7 +67,7 @@ def test_a_width_for_each_input_is_the_cross_validated_one(recipe):
     x = draw.uniform(0, 5, (60, 2))
     y = 2 * np.sin(2 * x[:, 0]) + 0.3 * x[:, 1] + draw.normal(0, 0.2, 60)
     rows = np.column_stack([x, y])
-    data = Tabular(torch.Generator().manual_seed(0), rows, ["a", "b"], "y", 0.2)
+    data = Tabular(*random_split(rows, 0.2, torch.Generator().manual_seed(0)), ["a", "b"], "y")
     keys, values = (each[0].double().numpy() for each in (data.train.keys, data.train.values))
     oracle = KernelReg(values[:, 0], keys, "cc", reg_type="lc", bw="cv_ls")
     score = partial(Gaussian, width="learned", initial_width=1.0, per_dimension=True)

@@ -337,6 +337,7 @@ def opening_summary(run: PreparedRun) -> Summary:
         | learned_units(run.model, learned),
         companions=_companions(run),
         overlap=run.dataset.overlap,
+        fixed_by=run.dataset.fixed_by(run.config["data"]),
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         device=device_name(run.device),
         versions=run.opening.versions | _compiler(run),
