@@ -63,8 +63,8 @@ class CardPlace:
     ) -> None:
         """Raise RequestError unless a card with these trials can be added to the one that is there.
 
-        That has the same results version, level, rows, as labels and settings, and seeds. A card of more seeds takes
-        its place if it has all of its trials.
+        That has the same results version, level, rows, as labels and settings, and seeds. A card of
+        more seeds takes its place if it has all of its trials.
         """
         replaced = self.option != INTO and {trial.name for trial in there.trials} <= {*trials}
         if there.results_version != RESULTS_VERSION:

@@ -9,7 +9,8 @@ from composed import prepared
 from curves_to_smooth import CURVES, LARGE, best_of_grid, by_line, by_mean, error_of, spread_of
 
 from attnexp.runs.summary import read_summary
-from attnexp.training.base import Epoch
+from attnexp.tasks.regression import Regression
+from attnexp.training.base import Epoch, TrainingDivergedError
 from attnexp.training.execute import execute
 from attnexp.training.loop import Training
 from attnexp.training.replicas.group import Replicas
@@ -83,6 +84,13 @@ def test_the_row_has_the_errors_of_its_widths(tmp_path):
     error = error_of(x, y, by_mean)
     for width, own in summary.width_check.row[::7]:
         assert own == pytest.approx(error(width), rel=1e-3)
+
+
+def test_a_run_without_a_finite_error_at_any_width_is_refused(tmp_path, monkeypatch):
+    """A prediction that is not a number at every width has no best one, and no run ends with it."""
+    monkeypatch.setattr(Regression, "choosing_error", lambda *_: float("nan"))
+    with pytest.raises(TrainingDivergedError, match="not a finite number at any of 96 widths"):
+        executed(tmp_path)
 
 
 def test_training_goes_on_from_a_better_width_and_a_sentence_says_so(tmp_path):
