@@ -252,13 +252,16 @@ def bands_of(comparison: Comparison, count: int) -> str:
     """Return the primary metric of a run alone, else the meaning of `count` lines and bands."""
     if comparison.alone:
         return comparison.alone.primary
-    counts = {len(one.runs) for one in comparison.configurations}
-    if counts == {1}:
+    if all(len(one.runs) == 1 for one in comparison.configurations):
         return told(seed_of(comparison))
-    over = counted("{count} seed", counts.pop()) if len(counts) == 1 else said("seeds")
-    return say(
-        "line: mean over {seeds}, {range}: smallest to largest", seeds=over, range=range_of(count)
-    )
+    form, over = "line: mean over {seeds}, {range}: smallest to largest", seeds_of(comparison)
+    return say(form, seeds=over, range=range_of(count))
+
+
+def seeds_of(comparison: Comparison) -> str:
+    """Return how many seeds the configurations have, without the number if it differs."""
+    counts = {len(one.runs) for one in comparison.configurations}
+    return counted("{count} seed", counts.pop()) if len(counts) == 1 else said("seeds")
 
 
 def seed_of(comparison: Comparison) -> str:

@@ -16,6 +16,7 @@ from attnexp.plots.style import (
     new_figure,
     plot_axes,
     seed_of,
+    seeds_of,
     title_of,
 )
 from attnexp.runs.folder import Run
@@ -58,10 +59,10 @@ def draw_widths(comparison: Comparison, options: Options) -> Figures:
 
 
 def _subtitle(comparison: Comparison) -> str:
-    """Return the primary metric of a run alone, the seed of all, or the meaning of a line."""
+    """Return the primary metric of a run alone, else the seed of all or how many there are."""
     if comparison.alone:
         return comparison.alone.primary
-    return told(seed_of(comparison)) or say("a line for each seed")
+    return told(seed_of(comparison) or seeds_of(comparison))
 
 
 def _checked(runs: Sequence[Run]) -> list[Run]:
