@@ -254,8 +254,8 @@ def bands_of(comparison: Comparison, count: int) -> str:
         return comparison.alone.primary
     if all(len(one.runs) == 1 for one in comparison.configurations):
         return told(seed_of(comparison))
-    form, over = "line: mean over {seeds}, {range}: smallest to largest", seeds_of(comparison)
-    return say(form, seeds=over, range=range_of(count))
+    over, spread = seeds_of(comparison), range_of(count)
+    return say("line: mean over {seeds}, {range}: smallest to largest", seeds=over, range=spread)
 
 
 def seeds_of(comparison: Comparison) -> str:
