@@ -1,5 +1,6 @@
 """Sequence to sequence: cross-entropy, exact match, and the alignment of the attention."""
 
+import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -156,6 +157,10 @@ METRICS = (
     _guessed(
         "alignment_accuracy_chance",
         "mean alignment accuracy of untrained models of the same shape, with heads chosen alike",
+    ),
+    _guessed(
+        "alignment_accuracy_chance_se",
+        "standard error of that mean over the untrained models; of n seeds, 1 / sqrt(n) of it",
     ),
     _alignment_metric(
         "before", "share of queries whose largest weight is one key before gold", unit="share"
@@ -318,6 +323,9 @@ class SequenceToSequence(Task):
             chances.append(float(card.alignment_accuracy[_best_head(validated)]))
         if chances:
             guesses["alignment_accuracy_chance"] = statistics.fmean(chances)
+        if len(chances) > 1:
+            error = statistics.stdev(chances) / math.sqrt(len(chances))
+            guesses["alignment_accuracy_chance_se"] = error
         return guesses
 
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:

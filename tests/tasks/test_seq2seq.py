@@ -215,6 +215,22 @@ def test_chance_is_what_untrained_models_reach(data, model):
     assert "alignment_accuracy_chance" not in alone
 
 
+def test_chance_has_the_standard_error_of_its_untrained_models(data, model):
+    """Of two numbers a and b it is |a - b| / 2, and of one there is none."""
+    task, found = SequenceToSequence(), []
+    drawn = [Rnn(data.spec, Additive, embed_dim=5, hidden_dim=n).eval() for n in (5, 6, 7, 8)]
+    with torch.no_grad():
+        for each in drawn:
+            one = task.evaluate(model, data, untrained=[each]).metrics
+            assert "alignment_accuracy_chance_se" not in one
+            found.append(one["alignment_accuracy_chance"])
+        low, high = min(range(4), key=found.__getitem__), max(range(4), key=found.__getitem__)
+        assert found[low] < found[high]
+        both = task.evaluate(model, data, untrained=[drawn[low], drawn[high]]).metrics
+    expected = (found[high] - found[low]) / 2
+    assert both["alignment_accuracy_chance_se"] == pytest.approx(expected)
+
+
 def test_the_trivial_answer_is_the_commonest_symbol(data, model):
     with torch.no_grad():
         metrics = SequenceToSequence().evaluate(model, data).metrics
