@@ -38,6 +38,16 @@ COMMANDS = {
 }
 """The command of each run, by its folder. The own score is that of OWN."""
 
+SWEEP = (
+    *("-m", "hydra/sweeper=tuned", "model=boxcar", *SINE, "seed=1"),
+    *('hydra.sweeper.tune=["model.width=1.0,2.0"]', "figures=false", "device=cpu"),
+)
+"""The command of a run that is tuned, and of those that tune it: the folder `tuned` holds all."""
+
+TABLE = "model,lr,seed,test_mse\nahead,0.1,1,0.25\nahead,0.1,2,0.5\n"
+IMPORT = ("import", "csv", "runs.csv", "--settings", "model,lr", "--metrics", "test_mse")
+"""A table of somebody else, and the command that imports its runs: the folder `imported`."""
+
 OWN = '''from attnexp.scores import Score
 
 
@@ -67,6 +77,12 @@ def main() -> None:
     from attnexp.runs.key import RESULTS_VERSION
     from attnexp.runs.summary import read_summary
 
+    def store(made: Path, name: str) -> None:
+        """Copy a run, without what is of the machine."""
+        shutil.copytree(made, target / name, ignore=shutil.ignore_patterns(".lock", "code.diff"))
+        summary = read_summary(target / name)
+        msgspec.structs.replace(summary, **OF_THE_MACHINE).write(target / name)
+
     target = STORED / f"v{RESULTS_VERSION}"
     shutil.rmtree(target, ignore_errors=True)
     with TemporaryDirectory() as folder:
@@ -76,11 +92,13 @@ def main() -> None:
         for name, words in COMMANDS.items():
             assert run((*words, "figures=false", "device=cpu", f"output_dir=made/{name}")) == 0
             (made,) = Path("made", name).iterdir()
-            shutil.copytree(
-                made, target / name, ignore=shutil.ignore_patterns(".lock", "code.diff")
-            )
-            summary = read_summary(target / name)
-            msgspec.structs.replace(summary, **OF_THE_MACHINE).write(target / name)
+            store(made, name)
+        assert run((*SWEEP, "output_dir=tuned")) == 0
+        Path("runs.csv").write_text(TABLE)
+        assert run(IMPORT) == 0
+        for kind in ("tuned", "imported"):
+            for made in Path(kind).glob("*/summary.json"):
+                store(made.parent, f"{kind}/{made.parent.name}")
         os.chdir(ROOT)
 
 

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from stored_runs import change_summary
-from stored_versions import COMMANDS, STORED, write_own
+from stored_versions import COMMANDS, STORED, SWEEP, write_own
 
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.summary import read_summary
@@ -30,7 +30,7 @@ def stored(tmp_path):
 
 
 def test_there_is_a_run_of_each_architecture():
-    archs = {read_summary(path).choices["arch"] for path in CURRENT.iterdir()}
+    archs = {read_summary(CURRENT / name).choices["arch"] for name in COMMANDS}
     assert archs == {
         *("kernel_regression", "rnn", "pooling", "transformer", "decoder_only", "bottleneck")
     }
@@ -51,6 +51,30 @@ def test_all_are_in_one_table(stored, succeeds):
     folders = {str(stored(name).name) for name in COMMANDS}
     answer = succeeds("results", "--runs", "--format", "csv")
     assert {name for name in folders if name in answer.stdout} == folders
+    assert answer.stderr == ""
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_tuned_run_and_those_that_tuned_it_are_found_by_their_command(succeeds, tmp_path):
+    folder = shutil.copytree(CURRENT / "tuned", tmp_path / "outputs")
+    before = contents(folder)
+    assert len([path for path in before if path.name == "summary.json"]) == 3
+    succeeds(*SWEEP)
+    assert {path: content for path, content in contents(folder).items() if path in before} == before
+    assert len([*folder.glob("*/summary.json")]) == 3
+    assert "runs made to tune settings" in succeeds("results").stdout
+
+
+def test_imported_runs_are_in_a_table_with_those_of_their_version(stored, succeeds, tmp_path):
+    shutil.copytree(CURRENT / "imported", tmp_path / "imported")
+    stored("boxcar-sine")
+    answer = succeeds("results", "imported", "outputs", "--format", "csv")
+    assert "ahead" in answer.stdout
+    assert "0.375" in answer.stdout
+    assert "boxcar" in answer.stdout
     assert answer.stderr == ""
 
 
