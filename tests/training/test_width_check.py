@@ -55,8 +55,14 @@ def points_of(run):
 )
 @pytest.mark.parametrize("name", TABLES)
 def test_a_run_ends_about_as_low_as_the_best_of_a_fine_grid(name, estimator, fit, within, tmp_path):
-    """The error is the run's own: where one neighbour counts alone, a line is flat by rounding."""
-    run, summary = executed(tmp_path, *table_of(CURVES[name](), tmp_path), f"estimator={estimator}")
+    """Lines are fitted in double precision.
+
+    In single precision a line is flat by rounding where one neighbour counts alone, and the best of
+    the run's own errors is up to 5% above that of the grid.
+    """
+    words = table_of(CURVES[name](), tmp_path)
+    precision = "fp64" if estimator == "local_linear" else "fp32"
+    run, summary = executed(tmp_path, *words, f"estimator={estimator}", f"precision={precision}")
     x, y = points_of(run)
     ours = summary.metrics["loo_mse"] / summary.details["deviation"]["y"] ** 2
     assert ours <= within * best_of_grid(error_of(x, y, fit), *spread_of(x))
