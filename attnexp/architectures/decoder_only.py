@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple, cast
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -200,7 +201,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     def _logits(
         self, x: Float[Tensor, "batch length dim"]
     ) -> Float[Tensor, "batch length target_vocab"]:
-        return self.norm(x) @ self.embed.weight[self.target_rows].mT
+        return F.linear(self.norm(x), self.embed(self.target_rows))
 
 
 def _source_places(mask: Bool[Tensor, "batch 1 source"]) -> Int[Tensor, "batch source"]:

@@ -93,7 +93,7 @@ class Batch:
         if self.asked is None:
             return rows
         places = self.asked.view(len(self), *[1] * (rows.dim() - 3), -1, 1)
-        return rows.take_along_dim(places, dim=-2)
+        return rows.gather(-2, places.expand(*rows.shape[:-2], -1, rows.shape[-1]))
 
     def tensors(self) -> dict[str, Tensor]:
         """The fields that hold something, by name; a structured mask is made a matrix."""

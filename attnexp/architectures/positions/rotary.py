@@ -39,15 +39,19 @@ class Rotary(Positions):
 
     def turn(self, places: Int[Tensor, "*examples length"]) -> Turn:
         angles = (places.unsqueeze(-1) * self.rates()).unsqueeze(-3)
-        return partial(rotate, cos=angles.cos(), sin=angles.sin())
+        cos, sin = angles.cos(), angles.sin()
+        return partial(
+            rotate,
+            cos=torch.stack([cos, cos], dim=-1).flatten(-2),
+            sin=torch.stack([-sin, sin], dim=-1).flatten(-2),
+        )
 
 
 def rotate(
     x: Float[Tensor, "batch heads length head_dim"],
-    cos: Float[Tensor, "*batch 1 length pairs"],
-    sin: Float[Tensor, "*batch 1 length pairs"],
+    cos: Float[Tensor, "*batch 1 length head_dim"],
+    sin: Float[Tensor, "*batch 1 length head_dim"],
 ) -> Float[Tensor, "batch heads length head_dim"]:
-    """Return x with each pair of neighbouring features turned by the angle of its place."""
-    first, second = x.unflatten(-1, (-1, 2)).unbind(dim=-1)
-    turned = (first * cos - second * sin, first * sin + second * cos)
-    return torch.stack(turned, dim=-1).flatten(-2)
+    """Return x cos + x' sin, where x' has the two features of each pair exchanged."""
+    exchanged = x.unflatten(-1, (-1, 2)).roll(1, dims=-1).flatten(-2)
+    return x * cos + exchanged * sin
