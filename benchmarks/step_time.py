@@ -227,9 +227,7 @@ class Timed:
 class Trainer(Timed):
     """Takes the step that a run of attnexp takes."""
 
-    def __init__(
-        self, model: Architecture, batch: Batch, clip_norm: float | None = None
-    ) -> None:
+    def __init__(self, model: Architecture, batch: Batch, clip_norm: float | None = None) -> None:
         self.model = model
         self.batch = batch
         gradient = Gradient(model, SequenceToSequence(), clip_norm, nullcontext)

@@ -13,13 +13,17 @@ from attnexp.training.auto_device import is_small
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """The numbers of two parameters in glibc's malloc.h."""
 
+WRONG_ON_APPLE = "2.8"
+"""The PyTorch whose linear layers are silently wrong there: pytorch/pytorch, issue 161640."""
+
 FORMS = "auto, cpu, cuda, cuda:N or mps"
 
 
 def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, str]:
     """Return the device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and the reason.
 
-    `pairs` are those of training points of a regression; `auto` takes no GPU for few.
+    `pairs` are those of training points of a regression; `auto` takes no GPU for few. It takes no
+    Apple GPU: small models are slower there than on the processor.
 
     Raises RequestError for another name and for a device that is not available, without fallback.
     """
@@ -32,7 +36,7 @@ def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, st
             raise RequestError(
                 "device=mps is not available: PyTorch finds no Apple GPU. Use device=cpu"
             )
-        return torch.device("mps"), "as asked"
+        return torch.device("mps"), _asked_of_apple()
     if re.fullmatch(r"cuda(:\d+)?", name):
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         index = int(name.partition(":")[2] or 0)
@@ -73,14 +77,18 @@ def device_name(device: torch.device) -> str:
 
 
 def _best(pairs: int | None) -> tuple[torch.device, str]:
-    found = {
-        "cuda": (torch.cuda.is_available(), "the first CUDA device"),
-        "mps": (torch.backends.mps.is_available(), "an Apple GPU, and no CUDA device"),
-    }
-    kind = next((kind for kind, (there, _) in found.items() if there), None)
-    if kind is None:
-        return torch.device("cpu"), "auto: no CUDA device and no Apple GPU"
+    if not torch.cuda.is_available():
+        apple = torch.backends.mps.is_available()
+        why = "no CUDA device; device=mps takes the Apple GPU" if apple else "no CUDA device"
+        return torch.device("cpu"), f"auto: {why}"
     if pairs is not None and is_small(pairs):
-        return torch.device("cpu"), f"auto: too few points for a GPU, which device={kind} takes"
-    device = torch.device(kind, 0) if kind == "cuda" else torch.device(kind)
-    return device, f"auto: {found[kind][1]}"
+        return torch.device("cpu"), "auto: too few points for a GPU, which device=cuda takes"
+    return torch.device("cuda", 0), "auto: the first CUDA device"
+
+
+def _asked_of_apple() -> str:
+    """Return why a run is on an Apple GPU, and what its version of PyTorch does wrong there."""
+    version = torch.__version__
+    if version.startswith(f"{WRONG_ON_APPLE}."):
+        return f"as asked; PyTorch {version} computes wrong products there: update it, or use cpu"
+    return "as asked"

@@ -21,11 +21,30 @@ def there(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("cuda", "mps", "device"), [(2, 0, "cuda:0"), (1, 1, "cuda:0"), (0, 1, "mps"), (0, 0, "cpu")]
+    ("cuda", "mps", "device"), [(2, 0, "cuda:0"), (1, 1, "cuda:0"), (0, 1, "cpu"), (0, 0, "cpu")]
 )
 def test_auto_takes_what_is_there(there, cuda, mps, device):
     there(cuda, mps)
     assert choose_device("auto")[0] == torch.device(device)
+
+
+def test_auto_names_an_apple_gpu_that_it_does_not_take(there):
+    there(cuda=0, mps=1)
+    assert "device=mps" in choose_device("auto")[1]
+    there(cuda=0, mps=0)
+    assert "mps" not in choose_device("auto")[1]
+
+
+@pytest.mark.parametrize(
+    ("version", "wrong"),
+    [("2.8.0", True), ("2.8.1+cpu", True), ("2.13.0", False), ("2.80.0", False)],
+)
+def test_a_pytorch_that_is_wrong_on_an_apple_gpu_is_named(there, monkeypatch, version, wrong):
+    there(cuda=0, mps=1)
+    monkeypatch.setattr(torch, "__version__", version)
+    device, why = choose_device("mps")
+    assert device == torch.device("mps")
+    assert (version in why) is wrong
 
 
 @pytest.mark.parametrize(
