@@ -34,6 +34,15 @@ FEW_UPDATES = (
     "train.max_epochs=1",
 )
 
+QUICK_TRIAL = (
+    *("data=mqar", "model=scaled_dot", "arch=decoder_only", "positions=rotary"),
+    *("arch.heads=2", "arch.dim=32", "arch.ff_dim=64", "schedule=constant"),
+    *("data.length=16", "data.vocab_size=33", "data.min_pairs=4", "data.max_pairs=4"),
+    *("data.num_train=3200", "data.num_validation=64", "data.num_test=8"),
+    *("train.batch_size=32", "train.max_epochs=1"),
+)
+"""The settings of `conf/trial/mqar.yaml` with `quick`, cut to a hundred updates."""
+
 CASES = {
     "gaussian_learned on sine": (("model=gaussian_learned",), (4, 16, 64), 6.0),
     "additive on reverse": (("data=reverse", "model=additive", *FEW_UPDATES), (16,), 1.8),
@@ -42,6 +51,7 @@ CASES = {
         (16,),
         None,
     ),
+    "scaled_dot on mqar, decoder_only, a quick trial": (QUICK_TRIAL, (6,), None),
 }
 """The settings, the numbers of runs, and how many times as fast the most of them should be."""
 

@@ -321,7 +321,7 @@ def trainers(size: int) -> dict[str, Trainer | TextbookTrainer]:
     return {**ways, TEXTBOOK: TextbookTrainer(textbook, batch)}
 
 
-def decoder_trainers() -> dict[str, Timed]:
+def decoder_trainers() -> dict[str, Trainer | PlainTrainer]:
     """Return ours and the plain loop, with the same weights, on 32 sequences of 16 symbols."""
     generator = torch.Generator().manual_seed(0)
     data = MultiQueryRecall(generator, 1000, 10, 10, 4, 4, length=16, vocab_size=33)
@@ -339,7 +339,8 @@ def with_jax(models: Mapping[str, Trainer | TextbookTrainer]) -> dict[str, Timed
     """Return the trainers, and one in JAX if it is installed."""
     ours = models["PyTorch"]
     try:
-        assert isinstance(ours, Trainer) and isinstance(ours.model, Rnn)
+        assert isinstance(ours, Trainer)
+        assert isinstance(ours.model, Rnn)
         return {**models, "JAX": JaxTrainer(ours.model, ours.batch)}
     except ImportError:
         return dict(models)
@@ -377,11 +378,11 @@ def ratios(times: Mapping[str, list[float]], of: str, to: str) -> list[float]:
 def rows(quick: bool) -> list[Row]:
     """Return the rows of tokens a second, and that of the time of a quick trial's step."""
     prepare_processor(1)
-    found = [decoder_row(5 if quick else 60)]
+    found, repeats = [], 5 if quick else 60
     for size in BATCHES:
         models = with_jax(trainers(size))
         check_agreement(models)
-        times = timed(models, 5, 5 if quick else 60)
+        times = timed(models, 5, repeats)
         found += [
             Row(
                 asks=f"training tokens a second of rnn, additive, by {name}, batches of {size}",
@@ -394,7 +395,7 @@ def rows(quick: bool) -> list[Row]:
             for name in models
             if name != TEXTBOOK
         ]
-    return found
+    return [*found, decoder_row(repeats)]
 
 
 def decoder_row(repeats: int) -> Row:
