@@ -103,17 +103,27 @@ def by_mean(x, asked, y, weights):
     return weights @ y / weights.sum(axis=1)
 
 
+DETERMINED = 1e-12
+"""The least weighted spread of inputs, in squares of their distance, at which a line is certain."""
+
+
 def by_line(x, asked, y, weights):
-    """The line of least squares through all but each point; flat without two inputs apart."""
+    """The line of least squares through all but each point, infinite where none is determined.
+
+    Where one point counts alone but for rounding, a line has no slope that two programs share.
+    """
     shares = weights / weights.sum(axis=1, keepdims=True)
     away = x[None] - x[asked, None]
     mean, level = np.einsum("ij,ijk->ik", shares, away), shares @ y
     apart = away - mean[:, None]
     moved = shares[..., None] * apart
-    ridge = np.einsum("ij,ijk->i", shares, away**2) * (1e-10 if x.shape[1] == 1 else 0.01)
+    far = np.einsum("ij,ijk->i", shares, away**2)
+    ridge = far * (DETERMINED**2 if x.shape[1] == 1 else 0.01)
     spread = moved.transpose(0, 2, 1) @ apart + ridge[:, None, None] * np.eye(x.shape[1])
     covariance = moved.transpose(0, 2, 1) @ (y[None] - level[:, None])[..., None]
-    return level - (np.linalg.solve(spread, covariance)[..., 0] * mean).sum(axis=1)
+    answers = level - (np.linalg.solve(spread, covariance)[..., 0] * mean).sum(axis=1)
+    certain = np.trace(spread, axis1=1, axis2=2) >= DETERMINED * far
+    return np.where(certain, answers, np.inf)
 
 
 def error_of(x, y, fit, most=3000):
