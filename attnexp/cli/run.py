@@ -52,6 +52,8 @@ def run_once(line: CommandLine, job: Job) -> None:
     warn_of_reads(job.place.code)
     if line.arguments.dry_run:
         status = Status.NEW if config.rerun else job.place.found.status
+        if not status.counts_in_means:
+            _prepared(job)
         console.say(f"{status.in_plan}: {console.relative(job.folder)}")
         return
     if config.hydra.sweeper.get("params"):
@@ -63,13 +65,7 @@ def run_once(line: CommandLine, job: Job) -> None:
         _show_again(job, summary)
         return
 
-    with console.status("loading PyTorch"):
-        from attnexp.config import build
-
-    try:
-        prepared = build.prepare(job)
-    except ValueError as error:
-        raise RequestError(str(error)) from error
+    prepared = _prepared(job)
     with (
         writable("output_dir", job.folder),
         hold(job.folder, on_busy=_waiting),
@@ -79,6 +75,17 @@ def run_once(line: CommandLine, job: Job) -> None:
             return
         summary = run_in_context(job, lambda: _executed(prepared, job.folder))
     show_run(job.folder, summary)
+
+
+def _prepared(job: Job) -> "PreparedRun":
+    """Return everything that training needs. Raises RequestError for a job that cannot run."""
+    with console.status("loading PyTorch"):
+        from attnexp.config import build
+
+    try:
+        return build.prepare(job)
+    except ValueError as error:
+        raise RequestError(str(error)) from error
 
 
 def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":

@@ -21,7 +21,7 @@ from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
 from attnexp.config.job import Job
 from attnexp.config.model_memory import check_model_memory
-from attnexp.config.schema import TARGET, check_finite, check_settings, import_target
+from attnexp.config.schema import TARGET, check_finite, check_settings, import_target, with_lists
 from attnexp.core.batch import Points
 from attnexp.core.errors import RequestError, choices_text, message
 from attnexp.core.seeds import generator, seeded
@@ -268,13 +268,25 @@ def _checked_makers(job: Job, groups: Collection[str]) -> dict[str, Callable[...
 
     Raises RequestError for settings that its target does not take.
     """
-    plain = job.settings
-    for group in groups:
-        check_settings(plain[group], import_target(plain[group], group), group, GIVEN[group])
-    for group in FINITE:
-        if group in groups:
-            check_finite(plain[group], group)
+    plain = checked(job.settings, groups)
     return {group: partial(_made, group, job.config[group], plain[group]) for group in groups}
+
+
+def checked(
+    settings: Mapping[str, Any], groups: Collection[str] = GIVEN
+) -> dict[str, dict[str, Any]]:
+    """Return the settings of groups as their targets take them.
+
+    Raises RequestError for settings that a target does not take.
+    """
+    plain = {}
+    for group in groups:
+        target = import_target(settings[group], group)
+        plain[group] = with_lists(settings[group], target)
+        check_settings(plain[group], target, group, GIVEN[group])
+        if group in FINITE:
+            check_finite(plain[group], group)
+    return plain
 
 
 @dataclass(frozen=True)

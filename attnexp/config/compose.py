@@ -47,7 +47,7 @@ from attnexp.config.hydra_internals import (
 from attnexp.config.job import Job, dirname_as, identified, override_dirname
 from attnexp.config.messages import ComposeErrors, explanation
 from attnexp.config.resolved import HYDRA, register_resolvers
-from attnexp.config.schema import check_type
+from attnexp.config.schema import check_type, import_target, lists_of
 from attnexp.config.trust import search_user_modules
 from attnexp.config.unknown import (
     UnknownSettingError,
@@ -171,7 +171,8 @@ class CommandLine:
     def request_error(self, error: BaseException) -> RequestError:
         """Return an error of Hydra's as a sentence for the user."""
         typed = self.arguments.overrides
-        return RequestError(explanation(error, typed, self._settings, self._apart))
+        asked = self._settings, self._apart, self._takes_list
+        return RequestError(explanation(error, typed, *asked))
 
     def _check_added(self) -> None:
         """Raise UnknownSettingError for a setting that `+` adds to a choice of attnexp's.
@@ -217,6 +218,16 @@ class CommandLine:
         """The sentence for a setting that only some choices of a sweep have."""
         flags = own_words(self.arguments.config_dir)
         return apart(path, self._variants, flags, self.arguments.overrides)
+
+    def _takes_list(self, path: str) -> bool:
+        """Return whether the class that the words choose takes a list as this setting."""
+        group, _, name = path.partition(".")
+        others = [word for word in self.overrides if override_name(word) != path]
+        owner = self._composed(others).get(group)
+        try:
+            return isinstance(owner, dict) and name in lists_of(import_target(owner, group))
+        except RequestError:
+            return False
 
     def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
         """The settings that overrides compose, nested, or those of all choices of a sweep."""
@@ -285,6 +296,12 @@ def parse(argv: Sequence[str]) -> tuple[Any, list[str]]:
     ]
     if arguments.experimental_rerun:
         raise RequestError("--experimental-rerun reads a pickled file, which attnexp never does")
+    if arguments.config_path is not None:
+        raise RequestError(
+            "--config-path, or -cp, would put another configuration in the place of attnexp's: "
+            "--config-dir FOLDER adds the files of a folder, and `attnexp show RUN` has the "
+            "command that repeats a run"
+        )
     if len(chosen) > 1:
         raise RequestError(f"only one of {', '.join('--' + flag for flag in chosen)} at a time")
     return arguments, unknown

@@ -55,8 +55,16 @@ Apart = Callable[[str], str | None]
 """The sentence for a setting that only some choices of a sweep have, None if it is another."""
 
 
+TakesList = Callable[[str], bool]
+"""Whether a setting is a list, by its path."""
+
+
 def explanation(
-    error: BaseException, overrides: Sequence[str], settings_of: SettingsOf, apart: Apart
+    error: BaseException,
+    overrides: Sequence[str],
+    settings_of: SettingsOf,
+    apart: Apart,
+    takes_list: TakesList,
 ) -> str:
     """Return one sentence with the mistake, the expected value and the nearest choice."""
     for cause in causes(error):
@@ -92,8 +100,16 @@ def explanation(
         r"Sweep parameters '([^']+)' requires", text
     )
     if several:
-        return f"{several[1]} names several values: add -m to run a job for each of them"
+        return _several(several[1], takes_list)
     return _first_words(error)
+
+
+def _several(argument: str, takes_list: TakesList) -> str:
+    """Return what to write for several values: a list where the setting is one, else a sweep."""
+    path, _, values = argument.partition("=")
+    if takes_list(path):
+        return f"{path} is a list: write '{path}=[{values}]'"
+    return f"{argument} names several values: add -m to run a job for each of them"
 
 
 def _unreadable(word: str) -> str:

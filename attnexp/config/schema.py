@@ -9,7 +9,7 @@ import math
 import re
 import sys
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
 from typing import Any, Literal, Union, get_args, get_origin
@@ -104,6 +104,35 @@ def check_settings(
             raise RequestError(f"{path} has no value, and there is no default")
 
 
+def lists_of(target: Callable[..., Any]) -> dict[str, bool]:
+    """Return the parameters that may be lists, each with whether it may be a text as well."""
+    try:
+        parameters = inspect.signature(target).parameters
+    except (TypeError, ValueError):  # `check_settings` says so
+        return {}
+    found = {}
+    for name, parameter in parameters.items():
+        options = _options(parameter.annotation)
+        if any(get_origin(one) in (list, Sequence) for one in options):
+            found[name] = str in options
+    return found
+
+
+def with_lists(settings: Mapping[str, Any], target: Callable[..., Any]) -> dict[str, Any]:
+    """Return settings with a list of one in the place of a text, where the target takes no text."""
+    lists = [name for name, or_text in lists_of(target).items() if not or_text]
+    return {
+        name: [value] if name in lists and isinstance(value, str) else value
+        for name, value in settings.items()
+    }
+
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the one type."""
+    union = get_origin(annotation) in (Union, types.UnionType)
+    return get_args(annotation) if union else (annotation,)
+
+
 def check_type(value: object, annotation: Any, path: str) -> None:
     """Raise RequestError unless a value from YAML fits a parameter's annotation.
 
@@ -136,9 +165,9 @@ def _of_yaml(annotation: Any) -> Any:
     """Return an annotation without what YAML does not have: `float | Tensor` is a number."""
     if get_origin(annotation) is Callable:
         return Any
-    if get_origin(annotation) not in (Union, types.UnionType):
+    options = _options(annotation)
+    if options == (annotation,):
         return annotation
-    options = get_args(annotation)
     known = [each for each in options if get_origin(each) or each.__name__ in WORDS]
     return Union[tuple(known or options)]  # noqa: UP007
 

@@ -55,6 +55,7 @@ def sweep(
         show_notes(plan)
         warn_of_code(plan)
         if dry_run:
+            require_fit(plan)
             show_plan(plan)
             return
         if plan.jobs and not plan.to_do:
@@ -63,6 +64,23 @@ def sweep(
         run_compared(composer, plan, executor)
     finally:
         executor.stop()
+
+
+def require_fit(plan: Plan) -> None:
+    """Raise RequestError, with the job, for settings of a job to do that nothing takes."""
+    if not plan.to_do:
+        return
+    from attnexp.config.build import GIVEN, checked  # which imports PyTorch
+
+    known = set[str]()
+    for job in plan.to_do:
+        settings = {group: job.settings[group] for group in GIVEN}
+        if (text := str(settings)) not in known:
+            known.add(text)
+            try:
+                checked(settings)
+            except RequestError as error:
+                raise RequestError(f"{job.label}: {error}") from error
 
 
 def run_compared(

@@ -32,7 +32,7 @@ from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, select
 from attnexp.sweeps.overrides import Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
 from attnexp.sweeps.printed import show_notes, show_plan, warn_of_code
-from attnexp.sweeps.schedule import choose_executor, run_compared, run_plan
+from attnexp.sweeps.schedule import choose_executor, require_fit, run_compared, run_plan
 from attnexp.sweeps.search import FEW, Choice, Counts, Means, Search, number, numbers_beyond
 from attnexp.tables.grid import count_text
 
@@ -82,6 +82,7 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
     named = f"{count} configuration{'s' if count > 1 else ''}"
     console.say(f"tuning {' and '.join(jobs.names)}: {len(tuning_runs)} runs for {named}")
     if dry_run:
+        require_fit(plan)
         show_plan(plan)
         if plan.to_do:
             seeds = len(jobs.compared_seeds)

@@ -94,6 +94,24 @@ SENTENCES = [
     ("--zzz", "--zzz is not an option: There is no setting 'zzz' .* and 15 more, which `attnexp"),
     ("--experimental-rerun=a.pickle", "--experimental-rerun reads a pickled file, which attnexp"),
     ("--config-dir=nowhere", "--config-dir: there is no folder .*nowhere"),
+    *(
+        (option, "--config-path, or -cp, would put another configuration .*--config-dir FOLDER")
+        for option in (
+            *("--config-path=my", "--config-path my", "-cp my", "-cp=my", "--config-pa=my"),
+            "--config-path=",
+        )
+    ),
+    ("data=table data.x=age,bmi", "data.x is a list: write 'data.x=\\[age,bmi\\]'"),
+    ("data=pairs data.path=a.de,a.en", "data.path is a list: write 'data.path=\\[a.de,a.en\\]'"),
+    ("data=copy data.test_lengths=64,128", "is a list: write 'data.test_lengths=\\[64,128\\]'"),
+    (
+        "data=max data.test_items=6,7",
+        "data.test_items is a list: write 'data.test_items=\\[6,7\\]'",
+    ),
+    ("data=dates data.locales=de,fr", "data.locales is a list: write 'data.locales=\\[de,fr\\]'"),
+    ("optim.lr=0.1,0.2", "optim.lr=0.1,0.2 names several values: add -m to run a job for each"),
+    ("-m data=copy data.test_lengths=64,128 --dry-run", "data.test_lengths=64: .* a list"),
+    ("data=copy data.min_length=0 --dry-run", "min_length must be at least 1, got 0"),
 ]
 
 

@@ -12,6 +12,7 @@ import torch
 from command_outcome import run_here
 
 from attnexp.cli.verbs import VERBS
+from attnexp.config import build
 from attnexp.runs import files
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.settings import GROUPS
@@ -213,7 +214,9 @@ def test_a_score_that_was_edited_is_another_run(
     mine = own_choice("model", "edited.Mine", text)
 
     def run(*more):
+        """Each command as in a process of its own, which has no class of the last one."""
         monkeypatch.delitem(sys.modules, "edited", raising=False)
+        build._callable.cache_clear()
         return succeeds(*mine, "figures=false", "train.max_epochs=1", *more).stdout
 
     assert "has finished before" not in run()

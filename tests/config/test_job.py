@@ -45,4 +45,4 @@ def test_a_file_that_is_not_there_is_named(path, sentence):
         OmegaConf.to_container(
             OmegaConf.create({"data": {**FILE, "path": path}}), resolve=True, throw_on_missing=True
         )
-    assert explanation(raised.value, [], lambda _: {}, lambda _: None) == sentence
+    assert explanation(raised.value, [], lambda _: {}, str, bool) == sentence
