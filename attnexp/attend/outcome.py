@@ -83,8 +83,8 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
     seed = job.settings["seed"]
     made = {}
     for name, described in request.tensors.items():
-        make = described.lengths if name == "valid_lens" else described.tensor
-        made[name] = make(generator(seed, f"attend {name}"))
+        kinds = {"valid_lens": described.lengths, "mask": described.truths}
+        made[name] = kinds.get(name, described.tensor)(generator(seed, f"attend {name}"))
     given = fitted(made)
     chosen = {group: job.chosen[group] for group in GROUPS}
     normalizer = make_normalizer(job)
@@ -100,6 +100,8 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
     mask = torch.ones(shape, dtype=torch.bool)
     if "valid_lens" in given:
         mask = fitting_mask(given["valid_lens"], torch.empty(shape)).expand(shape)
+    if "mask" in given:
+        mask = mask & given["mask"]
     # nobody may edit the mask of a causal estimator
     stepwise = Stepwise(score, normalizer, estimator, mask if estimator.causal else None)
     triangle = torch.ones(shape[1:], dtype=torch.bool).tril().expand(shape)

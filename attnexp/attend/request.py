@@ -22,6 +22,7 @@ TENSORS = {
     "values": "what is averaged: batch x keys x features",
     "scores": "scores in place of queries and keys: batch x queries x keys",
     "valid_lens": "keys that are not padding: 2,6 per sequence, 1,3;2,4 per query",
+    "mask": "1 where a query sees a key, 0 elsewhere: batch x queries x keys",
 }
 """The tensors in the order in which they are shown, and the text of the help page on each."""
 

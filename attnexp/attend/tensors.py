@@ -67,7 +67,8 @@ class Description:
             self._check_shape(array.shape)
             single = np.array(array, dtype=np.float32)
         if not np.isfinite(single).all():
-            raise self._error("holds a number that is not finite in 32 bits")
+            advice = ": --mask hides a key" if "scores" in self.where else ""
+            raise self._error(f"holds a number that is not finite in 32 bits{advice}")
         return torch.from_numpy(single)
 
     def lengths(self, generator: "Generator") -> "Tensor":
@@ -76,6 +77,13 @@ class Description:
         if numbers.dim() > 2 or not numbers.equal(numbers.round()):
             raise self._error("must be whole numbers: 2,6 per sequence, 1,3;2,4 per query")
         return numbers.long()
+
+    def truths(self, generator: "Generator") -> "Tensor":
+        """Return the tensor as truth values. Raises RequestError for others than 1 and 0."""
+        numbers = self.tensor(generator)
+        if not numbers.equal(numbers.bool().float()):
+            raise self._error("must be 1 where a query sees a key, and 0 elsewhere")
+        return numbers.bool()
 
     def _made(self, kind: str, sizes: str, generator: "Generator") -> "Tensor":
         import torch
@@ -167,6 +175,9 @@ def fitted(tensors: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
     lens = whole.get("valid_lens")
     if lens is not None and lens.dim() == 2 and lens.shape[1] != queries:
         raise _misfit(f"there are {queries} queries in a sequence, not {lens.shape[1]}", tensors)
+    mask = whole.get("mask")
+    if mask is not None and mask.shape[1:] != (queries, keys):
+        raise _misfit(f"a mask has a row of {keys} keys for each of {queries} queries", tensors)
     require_few("scores", (batch, queries, keys))
     for name, tensor in whole.items():
         require_few(name, (batch, *tensor.shape[1:]))
@@ -179,7 +190,7 @@ def _with_batch(name: str, tensor: "Tensor") -> "Tensor":
     if name == "valid_lens" or tensor.dim() == MOST_AXES:
         return tensor
     if tensor.dim() == 1:
-        tensor = tensor.unsqueeze(0 if name == "scores" else 1)
+        tensor = tensor.unsqueeze(0 if name in ("scores", "mask") else 1)
     return tensor.unsqueeze(0)
 
 

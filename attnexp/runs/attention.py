@@ -1,6 +1,6 @@
 """Stored attention as maps that can be shown: sorted or in reading order, padding left out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -134,6 +134,13 @@ class StoredAttention:
         if name not in self.weights:
             raise RequestError(f"attention {none_of(name, list(self.weights))}")
         return self.weights[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.weights
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the attentions that were stored."""
+        return iter(self.weights)
 
     @property
     def main(self) -> str:

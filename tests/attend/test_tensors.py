@@ -173,6 +173,8 @@ def test_axes_that_are_left_out():
             {"scores": (2, 4, 5), "valid_lens": (2, 3)},
             "there are 4 queries in a sequence, not 3: scores 2 x 4 x 5, valid_lens 2 x 3",
         ),
+        ({"scores": (2, 3), "mask": (2,)}, "a row of 3 keys for each of 2 queries: scores 2 x 3"),
+        ({"queries": (2, 1), "keys": (3, 1), "mask": (1, 3, 2)}, "a row of 3 keys for each of 2"),
         ({"queries": (2**11, 1), "keys": (2**11, 1)}, "scores: 1 x 2048 x 2048 are 4,194,304"),
         ({"scores": (2**12, 1), "values": (1, 2**12)}, "contexts: 1 x 4096 x 4096"),
         ({"keys": (1, 2**12), "queries": (1, 1), "valid_lens": (2**12,)}, "keys: 4096 x 1 x 4096"),

@@ -70,6 +70,30 @@ def test_masked_softmax(attended, example, lens):
     assert "context" not in record
 
 
+@pytest.mark.parametrize("lens", [None, "2"])
+def test_a_mask_hides_keys_from_queries(attended, lens):
+    """The softmax over the keys that are left; a query without any has weights of 0."""
+    scores = np.array([[1.0, 2.0, 3.0], [0.0, 0.5, 0.0], [1.0, 1.0, 1.0]])
+    seen = np.array([[1, 0, 1], [1, 1, 0], [0, 0, 0]])
+    words = [";".join(",".join(map(str, row)) for row in rows) for rows in (scores, seen)]
+    if lens is not None:
+        seen = seen * [1, 1, 0]
+    given = () if lens is None else ("--valid-lens", lens)
+    found = attended("--scores", words[0], "--mask", words[1], *given)
+    powers = np.exp(scores) * seen
+    expected = powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-30)
+    assert np.array(found["weights"])[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("mask", "why"),
+    [("1,2,0", "must be 1 where a query sees a key"), ("0.5,1,1", "must be 1 where a query")],
+)
+def test_a_mask_of_other_numbers_is_refused(refused, mask, why):
+    assert why in refused("attend", "--scores", "1,2,3", "--mask", mask)
+    assert "--mask hides a key" in refused("attend", "--scores", "1,-inf,3")
+
+
 def test_the_weighted_average_is_a_batched_product(attended):
     record = attended("example=batch_product")
     np.testing.assert_allclose(record["context"], [[[4.5]], [[14.5]]], rtol=1e-6)

@@ -36,6 +36,9 @@ def test_a_run_comes_with_its_attention_as_arrays(run: Path):
     ]
     assert set(loaded.attention.weights) == {"cross"}
     assert loaded.attention["cross"].shape == (4, 1, 1, 6, 6)
+    assert "cross" in loaded.attention
+    assert "self" not in loaded.attention
+    assert list(loaded.attention) == ["cross"]
     assert loaded.attention.batch["queries"].dtype == np.int64
 
 
