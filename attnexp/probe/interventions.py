@@ -118,15 +118,21 @@ def named(
 
 
 def usual(
-    heads: Mapping[str, Sequence[int]], main: str, has_gold: bool, sums_to_one: bool
+    heads: Mapping[str, Sequence[int]],
+    main: str,
+    has_gold: bool,
+    sums_to_one: bool,
+    signed: bool = False,
 ) -> list[str]:
     """Return the names of the interventions that are made by default.
 
     They replace the main map, in both ways if its rows do not sum to 1, and then take out each
-    head, and all heads of a part together.
+    head, and all heads of a part together. Where weights are signed, those are left out that give
+    the sum of a row to some keys.
     """
     names = ["uniform", *(["gold"] if has_gold else []), "hard"]
     names += [] if sums_to_one else [f"{UNIT}{name}" for name in names]
+    names = ["uniform", "topk=1", "without_topk=1"] if signed else names
     names.append("shuffled")
     for part, layers in heads.items():
         names.append(f"zero={part}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from attnexp.architectures.base import Architecture
-from attnexp.attention.base import Attention
+from attnexp.attention.base import Attention, is_signed
 from attnexp.attention.multihead import MultiHead
 from attnexp.core.batch import Batch
 from attnexp.core.errors import RequestError
@@ -31,9 +31,10 @@ class Probe:
         main = main_part(run.model)
         has_gold = bool((facts_of(run.model, run.dataset.test)[main].gold >= 0).any())
         sums_to_one = all(map(_sums_to_one, run.model.attentions[main]))
+        signed = is_signed(run.model)
         found = [
             intervention
-            for word in dict.fromkeys(words or usual(heads, main, has_gold, sums_to_one))
+            for word in dict.fromkeys(words or usual(heads, main, has_gold, sums_to_one, signed))
             if word != ADVERSARIAL
             for intervention in named(word, laws, heads, main)
         ]
@@ -42,6 +43,12 @@ class Probe:
                 raise RequestError(
                     f"{intervention.name} needs to know which key each answer comes from, and "
                     f"data={run.chosen['data']} does not say it of {intervention.part}"
+                )
+            if intervention.law.needs_shares and signed:
+                raise RequestError(
+                    f"{intervention.name} gives the sum of a row to some keys, and the weights of "
+                    "this model have both signs: choose topk=K, without_topk=K, uniform, shuffled "
+                    "or zero"
                 )
         self._interventions = found
         one_head = [one for one in found if one.takes_out_a_head]

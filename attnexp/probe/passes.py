@@ -12,6 +12,7 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.attention.base import is_signed
 from attnexp.core.batch import Batch, Points, Seq2SeqSpec
 from attnexp.core.errors import RequestError
 from attnexp.core.seeds import generator
@@ -56,7 +57,7 @@ class Pass:
 
     An attention may ask for its rows all at once or, in a recurrence and in decoding, one by one.
     `number` tells the portions of a split apart, `repetitions` the draws, for each of which the
-    batch has the same examples.
+    batch has the same examples. `signed` says that weights of the model may be negative.
     """
 
     def __init__(
@@ -65,7 +66,9 @@ class Pass:
         facts: Mapping[str, Facts],
         number: int = 0,
         repetitions: Sequence[int] = (0,),
+        signed: bool = False,
     ) -> None:
+        self.signed = signed
         self.intervention = intervention
         self.facts = facts
         self.keys = [(repetition, number) for repetition in repetitions]
@@ -92,7 +95,7 @@ class Pass:
                 drawn = [torch.rand(shape, generator=generator(0, stream)) for stream in streams]
                 return torch.cat(drawn).to(weights)
 
-            rows = Rows(weights, valid, gold, random)
+            rows = Rows(weights, valid, gold, random, self.signed)
             found = _replaced(self.intervention.law, rows).to(weights.dtype)
             heads = torch.arange(weights.shape[1], device=weights.device)[:, None]
             chosen = heads == (heads if self.intervention.head is None else self.intervention.head)
@@ -166,8 +169,8 @@ def _together(
         part = one if several == 1 else one.select(torch.arange(len(one)).repeat(several))
         forced = decoder = None
         if intervention is not None:
-            facts = facts_of(model, part)
-            forced, decoder = (Pass(intervention, facts, number, repetitions) for _ in range(2))
+            at = intervention, facts_of(model, part), number, repetitions, is_signed(model)
+            forced, decoder = Pass(*at), Pass(*at)
         with _during(model, forced):
             own = model(part, need_weights=True).outputs
         for found, each in zip(outputs, own.chunk(several), strict=True):

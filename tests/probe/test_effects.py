@@ -33,6 +33,26 @@ def curve():
     return prepared("model=gaussian", "data.num_train=30")
 
 
+SIGNED = {
+    "a line": ("model=gaussian", "estimator=local_linear", "data.num_train=30"),
+    "two maps": (
+        *("data=reverse", "model=scaled_dot", "arch=transformer", "arch.dim=8", "arch.heads=2"),
+        *("attention=differential", *SMALL),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_laws_that_share_a_sum_are_refused_where_weights_have_both_signs(name):
+    run = prepared(*SIGNED[name])
+    run.model.eval()
+    for word in ("hard", "unit_uniform", "interpolate=hard:0..1"):
+        with pytest.raises(RequestError, match="the weights of this model have both signs"):
+            Probe(run, [word], LAWS)
+    rows = measured(run)
+    assert {"topk=1", "without_topk=1", "shuffled"} <= {row.intervention for row in rows}
+
+
 def measured(run, *words, others=()):
     passes = []
     probe = Probe(run, words, LAWS)

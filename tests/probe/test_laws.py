@@ -1,5 +1,7 @@
 """Laws of interventions: weights by hand."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -67,6 +69,23 @@ BY_HAND = {
 @pytest.mark.parametrize(("law", "given", "expected"), BY_HAND.values(), ids=BY_HAND)
 def test_by_hand(law, given, expected):
     assert_close(applied(law, **given), torch.tensor(expected))
+
+
+SIGNED = torch.tensor([[0.9, -0.5, 0.501, 0.0], [-2.0, 1.0, 0.5, 0.0], [0.5, -0.5, 0.25, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("law", "expected"),
+    [
+        (TopK(1), [[0.9, 0, 0, 0], [-2, 0, 0, 0], [0.5, -0.5, 0, 0]]),
+        (TopK(2), [[0.9, 0, 0.501, 0], [-2, 1, 0, 0], [0.5, -0.5, 0, 0]]),
+        (WithoutTopK(1), [[0, -0.5, 0.501, 0], [0, 1, 0.5, 0], [0, 0, 0.25, 0]]),
+        (WithoutTopK(3), [[0.0] * 4] * 3),
+    ],
+)
+def test_signed_weights_are_ranked_by_size_and_stay_as_they_are(law, expected):
+    signed = replace(rows(weights=SIGNED), signed=True)
+    torch.testing.assert_close(law.replace(signed)[0, 0], torch.tensor(expected))
 
 
 def test_shuffled_permutes_the_weights_of_valid_keys():

@@ -21,12 +21,14 @@ class Rows:
     - `gold` is the key that each query was made from, -1 where there is none.
     - `random` returns numbers from U(0, 1), one for each weight, the same ones whenever the same
       rows of the same repetition are asked for.
+    - `signed` says that weights may be negative, so that the sum of a row is not its size.
     """
 
     weights: Weights
     valid: Bool[Tensor, "batch heads queries keys"]
     gold: Int[Tensor, "batch queries"] | None
     random: Callable[[], Weights]
+    signed: bool = False
 
     @property
     def sums(self) -> Float[Tensor, "batch heads queries 1"]:
@@ -38,11 +40,16 @@ class Rows:
         sums = shares.sum(dim=-1, keepdim=True)
         return (shares * (self.sums / sums.where(sums > 0, 1.0))).where(sums > 0, self.weights)
 
+    def kept(self, there: Bool[Tensor, "batch heads queries keys"]) -> Weights:
+        """Return the weights at some keys, with the sum of the row; signed ones as they are."""
+        left = self.weights.where(there, 0.0)
+        return left if self.signed else self.shared(left)
+
     def largest(self, count: int) -> Bool[Tensor, "batch heads queries keys"]:
-        """Return whether each weight is one of the `count` largest of its row, or ties with one."""
-        count = min(count, self.weights.shape[-1])
-        least = self.weights.topk(count, dim=-1).values[..., -1:]
-        return (self.weights >= least) & (self.weights > 0)
+        """Return whether each weight is one of the `count` largest in size, or ties with one."""
+        sizes = self.weights.abs()
+        least = sizes.topk(min(count, sizes.shape[-1]), dim=-1).values[..., -1:]
+        return (sizes >= least) & (sizes > 0)
 
 
 class Law(ABC):
@@ -51,14 +58,17 @@ class Law(ABC):
     - `draws`: it calls `rows.random`, so that it is applied 100 times and the results are averaged.
     - `needs_gold`: it reads `rows.gold`, so that it is refused if the data do not say it.
     - `has_unit`: `unit_NAME` is an intervention too, with rows that sum to 1.
-    - `keeps_sum`: each row keeps its sum, so that if rows do not sum to 1 a context changes its
-      direction and not its size.
+    - `keeps_sum`: each row keeps its sum, unless its weights are signed, so that if rows do not sum
+      to 1 a context changes its direction and not its size.
+    - `needs_shares`: it gives the sum of a row to some keys, or divides by it. It is refused where
+      weights are signed, as their sum may be near 0.
     """
 
     draws: bool = False
     needs_gold: bool = False
     has_unit: bool = True
     keeps_sum: bool = True
+    needs_shares: bool = False
 
     @abstractmethod
     def replace(self, rows: Rows) -> Weights:

@@ -9,6 +9,7 @@ class Gold(Law):
     """w'_i = s at the gold key, and 0 elsewhere. A row without a gold key stays as it is."""
 
     needs_gold = True
+    needs_shares = True
 
     def replace(self, rows: Rows) -> Weights:
         if rows.gold is None:

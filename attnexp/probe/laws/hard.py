@@ -6,5 +6,7 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 class Hard(Law):
     """w'_i = s at the largest weight, and 0 elsewhere. If several are largest they share s."""
 
+    needs_shares = True
+
     def replace(self, rows: Rows) -> Weights:
         return rows.shared(rows.weights.where(rows.largest(1), 0.0))

@@ -12,7 +12,7 @@ class Interpolate(Law):
         self.law = law
         self.draws, self.needs_gold = law.draws, law.needs_gold
         self.share = share
-        self.keeps_sum = law.keeps_sum
+        self.keeps_sum, self.needs_shares = law.keeps_sum, law.needs_shares
 
     def replace(self, rows: Rows) -> Weights:
         return torch.lerp(rows.weights, self.law.replace(rows), self.share)

@@ -7,6 +7,7 @@ class Unit(Law):
     """The weights of a law, divided by the sum of their row. Rows of zeros stay as they are."""
 
     keeps_sum = False
+    needs_shares = True
 
     def __init__(self, law: Law) -> None:
         self.law = law

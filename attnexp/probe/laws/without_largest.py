@@ -6,8 +6,9 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 class WithoutTopK(Law):
     """w'_i = 0 at the `count` largest, and s w_i / (the sum over the others) elsewhere.
 
-    The loss of the answer is the comprehensiveness of DeYoung et al. (2020), ERASER. A row without
-    another weight above 0 stays as it is. Raises ValueError for a count below 1.
+    A row without another weight above 0 stays as it is. Signed weights are ranked by size, and stay
+    as they are elsewhere. The loss of the answer is the comprehensiveness of DeYoung et al. (2020),
+    ERASER. Raises ValueError for a count below 1.
     """
 
     has_unit = False
@@ -18,4 +19,4 @@ class WithoutTopK(Law):
         self.count = count
 
     def replace(self, rows: Rows) -> Weights:
-        return rows.shared(rows.weights.where(~rows.largest(self.count), 0.0))
+        return rows.kept(~rows.largest(self.count))
