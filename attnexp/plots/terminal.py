@@ -231,12 +231,13 @@ def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
 
     A character is about twice as high as wide.
     """
-    margin = 6
+    (low, high), (first, last) = _ends(one.rows), _ends(one.columns)
+    whole = [] if one.rows.numbers is None else [cell_len(low), cell_len(high)]  # never cut
+    margin = 1 + max([5, *whole])
     columns = min(len(one.columns), terminal.width - margin)
     step = 2 if terminal.colour and terminal.unicode else 1
     rows = min(len(one.rows), columns * step // 2)
     shown = _reduced(one.weights, rows, columns)[::-1] / end
-    (low, high), (first, last) = _ends(one.rows), _ends(one.columns)
     lines = []
     for i in range(0, rows, step):
         side = high if i == 0 else low if i + step >= rows else ""

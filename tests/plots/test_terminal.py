@@ -78,6 +78,16 @@ def test_numbers_go_upwards_and_are_reduced_to_what_fits():
     assert len(cells) == 9
 
 
+@pytest.mark.parametrize("low", [5.408e-08, -1.5e-12, 0.25, -123456.0, 1e300])
+@pytest.mark.parametrize("terminal", [PLAIN, UNICODE, COLOURS], ids=["plain", "unicode", "colour"])
+def test_a_number_at_an_axis_is_whole(low, terminal):
+    one = Map(np.eye(12), numbers("test x", [low, *range(1, 12)]), numbers("x", range(12)))
+    lines = [line.plain for line in draw_map(one, terminal)]
+    assert float(lines[-3].split()[0]) == pytest.approx(low, rel=1e-3)
+    assert max(map(len, lines[:-1])) <= terminal.width
+    assert lines[-2].split() == ["0", "11"]
+
+
 def test_colours_put_two_rows_in_a_line():
     one = Map(np.eye(4), numbers("test x", range(4)), numbers("training x", range(4)))
     lines = draw_map(one, COLOURS)
