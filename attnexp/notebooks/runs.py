@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.notebooks.notebook_run import NotebookRun
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.select.collect import collect
 from attnexp.select.selection import none_fits
 
@@ -91,13 +92,13 @@ class NotebookRuns(tuple[NotebookRun, ...]):
         return html(replace(report, notes=self.skipped), alone, SHOWN)
 
 
-def load_runs(*paths: str | Path) -> NotebookRuns:
+def load_runs(*paths: str | Path, results_version: int = RESULTS_VERSION) -> NotebookRuns:
     """Return all runs at or below the folders, `outputs` by default, as a sequence.
 
-    Folders that cannot be read and runs of other results versions are left out; `runs.skipped` says
-    which and why. Raises RequestError for a path that is not a folder.
+    Folders that cannot be read, and runs of other results versions than `results_version`, are left
+    out; `runs.skipped` says which and why. Raises RequestError for a path that is not a folder.
     """
-    collected = collect(paths or ("outputs",))
+    collected = collect(paths or ("outputs",), results_version)
     runs = NotebookRuns(NotebookRun(run.path, run.summary) for run in collected.runs)
     runs.skipped = tuple(collected.left_out)
     return runs

@@ -56,14 +56,18 @@ MOVED: dict[str, str] = {}
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a resolved configuration that decides the numbers.
 
-    Settings that were `ADDED` are left out at their neutral values, so that a run keeps its key.
+    Settings that were `ADDED` are left out at their neutral values, and those that were `MOVED` are
+    at their old paths, so that a run keeps its key.
     """
     neutral = {
         path
         for path, added in ADDED.items()
         if _canonical(_at(config, path)) == _canonical(added.neutral(config))
     }
-    whole: dict[str, Any] = _canonical(without(config, NEUTRAL | neutral))
+    before = without(config, NEUTRAL | neutral)
+    for old, new in MOVED.items():
+        before = _moved(before, new, old)
+    whole: dict[str, Any] = _canonical(before)
     return whole
 
 
@@ -76,8 +80,7 @@ def as_now(
     """
     settings, named = deepcopy(dict(config)), dict(choices)
     for old, new in MOVED.items():
-        if (value := _at(settings, old)) is not ABSENT:
-            settings = _with(without(settings, {old}), new, value)
+        settings = _moved(settings, old, new)
     for path, added in ADDED.items():
         if _at(settings, path) is ABSENT:
             settings = _with(settings, path, added.neutral(settings))
@@ -109,6 +112,15 @@ def _at(config: Mapping[str, Any], path: str) -> Any:
     for name in path.split("."):
         value = value.get(name, ABSENT) if isinstance(value, Mapping) else ABSENT
     return value
+
+
+def _moved(config: Mapping[str, Any], path: str, to: str) -> dict[str, Any]:
+    """Return settings with one at another path. A group that held nothing else goes with it."""
+    value, group = _at(config, path), path.partition(".")[0]
+    if value is ABSENT:
+        return dict(config)
+    left = without(config, {path})
+    return _with({name: own for name, own in left.items() if own or name != group}, to, value)
 
 
 def _with(config: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:

@@ -5,10 +5,12 @@ pandas nor torch.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from attnexp.core.console import relative
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import Run
@@ -50,10 +52,16 @@ class Collected:
             made_by.setdefault(run.summary.results_version, []).append(run)
         return [
             f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {runs[0].summary.made_by}: not "
-            f"compared; `attnexp results --results-version {version or 0}` shows "
+            f"compared; `attnexp results{_folders(runs)} --results-version {version or 0}` shows "
             f"{'them' if len(runs) > 1 else 'it'}"
             for version, runs in made_by.items()
         ]
+
+
+def _folders(runs: Sequence[Run]) -> str:
+    """Return the folders of runs as words of a command, nothing for `outputs`."""
+    found = sorted({relative(Path(run.path).parent) for run in runs})
+    return "" if found == ["outputs"] else "".join(f" {shlex.quote(each)}" for each in found)
 
 
 def collect(roots: Iterable[str | Path], version: int = RESULTS_VERSION) -> Collected:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attnexp.core.console import setting_text
 from attnexp.runs.files import LARGEST
 from attnexp.runs.folder import Run
-from attnexp.runs.key import NEUTRAL
+from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Summary
 from attnexp.select.collect import collect
@@ -232,19 +232,19 @@ def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
     )
 
 
-def load_results(*paths: str | Path) -> "pd.DataFrame":
+def load_results(*paths: str | Path, results_version: int = RESULTS_VERSION) -> "pd.DataFrame":
     """Return all runs at or below the folders (`outputs` by default), one row per run.
 
     Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
     path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
     `peak_memory_mb`), where it ran (`device`, `torch`, `commit`, ...), `key` and `folder`.
     `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
-    read are left out, and runs of other results versions; `frame.attrs["skipped"]` says which and
-    why.
+    read are left out, and runs of other results versions than `results_version`;
+    `frame.attrs["skipped"]` says which and why.
 
     Raises RequestError for a path that is not a folder.
     """
-    collected = collect(paths or ("outputs",))
+    collected = collect(paths or ("outputs",), results_version)
     frame = make_frame(collected.runs)
     frame.table.attrs |= {"better": frame.better, "skipped": collected.left_out}
     return frame.table

@@ -23,6 +23,9 @@ from attnexp.training.width_search import EVALUATIONS, VALLEYS, row_of_widths, v
 BETTER = 0.99
 """The share of the error of the trained width below which training starts a second time."""
 
+FLAT = 1e-3
+"""The share by which errors that are equal differ by rounding."""
+
 FREE = 2**26
 """Pairs of query and key that all widths together may always compare: half a second."""
 
@@ -106,9 +109,10 @@ def _checked(
     errors = [error(size) for size in row]
     found = valleys(error, row, errors)
     if not found and not math.isfinite(trained):
+        empty = _may_reach_none(run.model)
+        remedy = "every point needs a neighbour in reach" if empty else "scale y to numbers near 1"
         raise TrainingDivergedError(
-            f"the error is not a finite number at any of {len(row)} widths: with arch.empty=nan "
-            "every point needs a neighbour in reach"
+            f"the error is not a finite number at any of {len(row)} widths: {remedy}"
         )
     whole = {each: error(each.width, every) for each in found}
     best = min(whole, key=lambda each: whole[each], default=None)
@@ -119,7 +123,7 @@ def _checked(
         learned=_tried(width.size, trained),
         points=few,
         whole=every,
-        nearest=bool(found) and errors[-1] == min(errors) and not _may_reach_none(run.model),
+        nearest=_falls_to_the_end(errors) and not _may_reach_none(run.model),
     )
     if best is None or not whole[best] < BETTER * trained:
         return check
@@ -127,6 +131,12 @@ def _checked(
     start = {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
     check = msgspec.structs.replace(check, epoch=last.epoch)
     return SecondStart(check, (last.epoch, last.step, last.seconds), start, best.spacing / 4)
+
+
+def _falls_to_the_end(errors: list[float]) -> bool:
+    """Return whether the lowest error is that of the narrowest kernel, to the digits of float32."""
+    near = errors[-1] * (1 + FLAT)
+    return math.isfinite(near) and errors[-1] <= min(errors) * (1 + FLAT) and max(errors) > near
 
 
 def _may_reach_none(model: Architecture) -> bool:

@@ -103,6 +103,9 @@ def test_a_setting_that_moved_is_read_under_its_new_name(monkeypatch):
     assert now["kernel"] == {"size": 1.0}
     assert "width" not in now["model"]
     assert CONFIG["model"]["width"] == 1.0
+    assert run_key(now, {}) == run_key(CONFIG, {})
+    wider = now | {"kernel": {"size": 2.0}}
+    assert run_key(wider, {}) != run_key(CONFIG, {})
 
 
 def test_the_key_is_the_same_in_every_process_and_version():

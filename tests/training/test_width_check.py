@@ -14,7 +14,7 @@ from attnexp.training.base import Epoch, TrainingDivergedError
 from attnexp.training.execute import execute
 from attnexp.training.loop import Training
 from attnexp.training.replicas.group import Replicas
-from attnexp.training.width_check import check_width, learned_width
+from attnexp.training.width_check import _falls_to_the_end, check_width, learned_width
 from attnexp.training.width_check import spread_of as torch_spread_of
 
 WIDTH = "pooling.score.width"
@@ -177,6 +177,18 @@ def test_a_short_season_is_said_to_fall_towards_the_nearest_neighbours(tmp_path)
     _, summary = executed(tmp_path, *table_of(season, tmp_path), "data.test=0.01")
     assert summary.width_check.nearest
     assert any("nearest neighbours" in note for note in summary.notes)
+
+
+@pytest.mark.parametrize("size", [1.0, 3.5, 5.0, 6.3, 8.0])
+def test_errors_that_are_level_but_for_rounding_fall_to_the_end(size):
+    """Where only the last digits of float32 differ, the narrowest kernel is as good as the best."""
+    noise = np.random.default_rng(int(10 * size)).normal(size=30) * 1e-4
+    level = (size * (1 + noise)).tolist()
+    assert _falls_to_the_end([9 * size, 4 * size, 2 * size, *level])
+    assert not _falls_to_the_end(level)
+    assert not _falls_to_the_end([0.0] * 30)
+    assert not _falls_to_the_end([9 * size, 0.9 * size, *level])
+    assert not _falls_to_the_end([*level, float("inf")])
 
 
 def test_many_points_are_judged_by_fewer_and_the_sentence_has_their_number(tmp_path):

@@ -52,8 +52,8 @@ def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
         for name, metric in task.validated.items():
             if metric.milestone is not None and row.validation.get(name, 0.0) > metric.milestone:
                 passed.setdefault(f"{name}_{100 * metric.milestone:.0f}_step", row.step)
-        if row.converged:
-            passed["converged_step"] = row.step
+    if rows and rows[-1].converged:  # rows before a second start say nothing of the end
+        passed["converged_step"] = rows[-1].step
     return passed
 
 

@@ -34,6 +34,7 @@ def test_a_milestone_is_the_end_of_the_first_epoch_above_90_percent():
 
 def test_what_was_not_reached_is_left_out_and_convergence_has_its_step():
     assert milestones([row(1, exact_match=0.5)], SequenceToSequence()) == {}
+    assert milestones([row(1, converged=True), row(2)], SequenceToSequence()) == {}
     assert milestones([row(1), row(2, converged=True)], SequenceToSequence()) == {
         "converged_step": 20
     }
