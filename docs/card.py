@@ -100,7 +100,7 @@ def compared() -> str:
     cards = [read_card(path) for path in shipped()]
     (grid,) = leaderboard(merged(cards, names)).grids
     bare = replace(grid, title="", caption="", legend="")
-    return f"Results version {cards[0].results_version}.\n\n{as_markdown(Report([bare]))}"
+    return as_markdown(Report([bare]))
 
 
 def rows() -> list[str]:

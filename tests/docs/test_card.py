@@ -137,6 +137,13 @@ def test_a_trial_of_which_values_count_says_so():
     )
 
 
+def test_the_cards_that_ship_are_of_the_results_version_that_the_page_says():
+    (said,) = re.findall(
+        r"All cards are of results version (\d+)\.", (ROOT / "docs" / "card_numbers.md").read_text()
+    )
+    assert {read_card(path).results_version for path in card.shipped()} == {int(said)}
+
+
 @pytest.mark.parametrize("kind", [Card, TrialResult, RowResult])
 def test_every_field_is_named(kind):
     names = re.findall(r"`(\w+)`", section("Cards of several people"))
