@@ -129,13 +129,13 @@ def _verdict(
 ) -> CardVerdict:
     names = (trial.name, rows[0].label, rows[1].label)
     one, other = map(modes_of, samples)
-    seeds = min(len(sample.means) for sample in samples)
     means = [mean(sample.means) for sample in samples]
     metric = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
     size = _size(samples[0], means)
     sign = 1.0 if trial.better == "higher" else -1.0
     apart = paired(samples[0].values, samples[1].values)
     apart = {seed: sign * number for seed, number in apart.items()}
+    seeds = len(apart)
     if one and other and (p := _fisher(one, other)) <= LEVEL:
         more = len(one.learned) * other.n > len(other.learned) * one.n
         because = f"{_learned(one)} and {_learned(other)} seeds learned, p = {p:.2g}"

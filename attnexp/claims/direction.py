@@ -8,6 +8,7 @@ from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
 from attnexp.select.sample import Sample, standings
 from attnexp.stats.compare import Rule
+from attnexp.stats.paired import paired
 from attnexp.stats.power import seeds_needed
 from attnexp.stats.scaled import mean
 
@@ -53,6 +54,8 @@ class Direction(Decision):
         fewest = min(len(sample.values) for sample in samples)
         if fewest < 2:
             return Verdict("cannot tell", "a row has fewer than two seeds", rule.least - fewest)
+        if not paired(samples[0].values, samples[1].values):
+            return Verdict("cannot tell", "the rows share no seed", rule.least)
         compared = standings(samples, self.equal_within, evidence.tests)
         (worst,) = (i for i in (0, 1) if compared[i].difference is not None)
         found = compared[worst].difference

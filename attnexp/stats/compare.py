@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 
 from attnexp.core.language import said
+from attnexp.stats.additive import levels
 from attnexp.stats.flips import adjusted_p, flipped_p, interval, step_down_p
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
 from attnexp.stats.multiple import holm
-from attnexp.stats.paired import Values, every_pair, paired, seed_means
+from attnexp.stats.paired import Values, every_pair, paired
 from attnexp.stats.scaled import mean, scaled
 
 
@@ -42,13 +43,15 @@ class Standing:
 
     `word` is one of:
 
-    - `best`: the best mean of the rows with two seeds or more, which several rows may have.
+    - `best`: the best mean of the rows with two seeds or more, by `levels`, among those that no
+      other row is shown to beat; several rows may have it.
     - `equal`: the interval of the difference lies within `equal_within`.
     - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
-      although none differs.
+      although none differs. Without a best row, which is if rows beat one another in a circle, it
+      is so next to the row at `beaten_by`.
     - `tied`: neither.
     - `worse on 3 of 3 seeds`: what was seen, if no result of so few seeds is a verdict.
-    - `one seed`: not comparable, however good. `alone`: there is nothing to compare with.
+    - `one seed`: not comparable, however good. `alone`: no shared seeds lead to the best row.
     - None: the metric does not rank.
 
     `p` is adjusted for all pairs of rows.
@@ -57,6 +60,7 @@ class Standing:
     word: str | None = None
     p: float | None = None
     difference: Difference | None = None
+    beaten_by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,18 +96,19 @@ def fewest_seeds(level: float) -> int:
 
 
 def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
-    """Compare every row with the best one.
+    """Compare every row with the best one, on the seeds that both have.
 
     The best row is picked because it looks best, so the p-values are adjusted for all pairs of
-    rows.
+    rows. Rows whose seeds are unlike may beat the one with the best mean on the seeds they share;
+    then the best is the next that no row beats.
     """
-    means = [seed_means(values) for values in rows]
-    able = [i for i, own in enumerate(means) if len(own) > 1]
-    if len(able) < 2:
-        names = {0: "no value", 1: "one seed"}
-        return [Standing(names.get(len(own), "alone")) for own in means]
-    sign = 1 if rule.better == "lower" else -1
-    best = min(able, key=lambda i: sign * mean(means[i]))
+    standings = [Standing({0: "no value", 1: "one seed"}.get(len(own), "alone")) for own in rows]
+    several = [i for i, own in enumerate(rows) if len(own) > 1]
+    means = zip(several, levels([rows[i] for i in several]), strict=True)
+    by_row = {i: level for i, level in means if level is not None}
+    if len(by_row) < 2:
+        return standings
+    sign, able = 1 if rule.better == "lower" else -1, list(by_row)
     compared = [rows[i] for i in able]
     adjusted = np.zeros((len(rows), len(rows)))
     adjusted[tuple(np.array(able)[end] for end in np.triu_indices(len(able), 1))] = (
@@ -111,16 +116,33 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
         if rule.overlap
         else step_down_p(every_pair(compared))
     )
-    standings = [Standing("one seed" if own else "no value") for own in means]
-    standings[best] = Standing("best")
+    adjusted += adjusted.T
+
+    def beater(row: int) -> int | None:
+        clear = (i for i in able if i != row and adjusted[i, row] <= rule.level)
+        return next((i for i in clear if _beats(rows[i], rows[row], sign, rule)), None)
+
+    ordered = sorted(able, key=lambda i: sign * by_row[i])
+    best = next((i for i in ordered if beater(i) is None), None)
     for i in able:
-        if i != best:
+        if best is None:
+            by = beater(i)
+            standings[i] = Standing("worse", float(adjusted[i, by]), beaten_by=by)
+        elif i == best:
+            standings[i] = Standing("best")
+        else:
             to_best = list(paired(rows[i], rows[best]).values())
-            p = float(adjusted[min(i, best), max(i, best)])
+            p = float(adjusted[i, best])
             found = _standing_of(to_best, p, sign, rule, math.comb(len(able), 2))
-            same = _same(mean(means[i]), mean(means[best]))
+            same = _same(by_row[i], by_row[best]) and beater(i) is None
             standings[i] = replace(found, word="best") if same else found
     return standings
+
+
+def _beats(row: Values, other: Values, sign: int, rule: Rule) -> bool:
+    """Return whether a row is ahead on seeds that are enough for a verdict."""
+    apart = paired(row, other)
+    return len(apart) >= rule.least and sign * mean(apart.values()) < 0
 
 
 def _same(one: float, other: float) -> bool:
@@ -134,12 +156,18 @@ def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Stand
     The p-values are adjusted for all rows. A row may then also be `better`.
     """
     pairs = [paired(row, reference) for row in rows]
-    if any(len(pair) < 2 for pair in pairs):
+    if any(min(len(row), len(reference)) < 2 for row in rows):
         return [Standing("one seed") for _ in rows]
     sign = 1 if rule.better == "lower" else -1
+    able = [pair for pair in pairs if pair]
+    adjusted = iter(_adjusted(able, rule) if able else ())
     standings = []
-    for pair, p in zip(pairs, _adjusted(pairs, rule), strict=True):
-        found = _standing_of(list(pair.values()), p, sign, rule, len(pairs))
+    for pair in pairs:
+        if not pair:
+            standings.append(Standing("alone"))
+            continue
+        p = next(adjusted)
+        found = _standing_of(list(pair.values()), p, sign, rule, len(able))
         assert found.difference is not None
         ahead = sign * found.difference.mean < 0
         if found.word == "tied" and p <= rule.level and ahead:
@@ -159,11 +187,16 @@ def _standing_of(
     differences: Sequence[float], p: float, sign: int, rule: Rule, tests: int
 ) -> Standing:
     """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
-    n, middle = len(differences), mean(differences)
+    n = len(differences)
+    if not n:  # both share seeds with other rows, and none with each other
+        return Standing(_seen(0, 0, rule), p)
+    middle = mean(differences)
     own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
     # The interval is at the level at which the adjusted p-value is compared with that of the table.
     level = rule.level * min(1.0, own / p) if p else rule.level
-    if rule.overlap or n < rule.least:
+    if n < 2:
+        low, high = -math.inf, math.inf
+    elif rule.overlap or n < rule.least:
         reach = student_reach(differences, level, rule.overlap)
         low, high = middle - reach, middle + reach
     else:
@@ -187,8 +220,7 @@ def _standing_of(
 def _word(difference: Difference, p: float, sign: int, rule: Rule) -> str:
     within = rule.equal_within
     if difference.pairs < rule.least:
-        seen = {"worse": difference.worse, "pairs": difference.pairs, "units": rule.units}
-        return said("worse on {worse} of {pairs} {units}", **seen)
+        return _seen(difference.worse, difference.pairs, rule)
     if within is not None and -within <= difference.low and difference.high <= within:
         return "equal"
     if p <= rule.level and sign * difference.mean > 0:
@@ -196,9 +228,15 @@ def _word(difference: Difference, p: float, sign: int, rule: Rule) -> str:
     return "tied"
 
 
+def _seen(worse: int, pairs: int, rule: Rule) -> str:
+    return said("worse on {worse} of {pairs} {units}", worse=worse, pairs=pairs, units=rule.units)
+
+
 def _corrected_p(differences: Sequence[float], overlap: float) -> float:
     """Return the p-value of the corrected resampled t test of Nadeau and Bengio."""
     n = len(differences)
+    if n < 2:
+        return 1.0
     middle, sd = moments(scaled(differences)[0])
     if not sd:
         return 0.5 ** (n - 1) if middle else 1.0

@@ -21,33 +21,29 @@ def seed_means(values: Values) -> list[float]:
 def paired(row: Values, other: Values) -> dict[object, float]:
     """Return the differences of two rows, by seed and within it by block.
 
-    If they share fewer than two seeds, seeds are paired in ascending order. Differences that are
-    nothing but the rounding of the numbers that were subtracted are 0.
+    Rows that share none have no difference. Differences that are nothing but the rounding of the
+    numbers that were subtracted are 0.
     """
     found: dict[object, list[tuple[float, float]]] = {}
     for seed in sorted(row.keys() & other.keys()):
         blocks = row[seed].keys() & other[seed].keys()
         if blocks:
             found[seed] = [(row[seed][block], other[seed][block]) for block in blocks]
-    if len(found) < 2:
-        ordered = (seed_means(dict(sorted(values.items()))) for values in (row, other))
-        found = {("place", i): [both] for i, both in enumerate(zip(*ordered, strict=False))}
     differences = {seed: mean(difference(a, b) for a, b in both) for seed, both in found.items()}
-    scale = max(abs(number) for both in found.values() for each in both for number in each)
+    numbers = (number for both in found.values() for each in both for number in each)
+    scale = max(map(abs, numbers), default=0.0)
     return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
 
 
 def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
     """Return the differences of every two rows, of two or more, as `paired` finds them.
 
-    Pairs are in the order of `itertools.combinations`. A pair has 0 for a seed that it lacks. Pairs
-    that share fewer than two seeds have lines of their own below the others, one for each place.
+    Pairs are in the order of `itertools.combinations`. A pair has 0 for a seed that it lacks.
     """
     blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
     values = np.array([[row.get(s, {}).get(b, np.nan) for s, b in blocks] for row in rows])
     _, starts = np.unique([seed for seed, _ in blocks], return_index=True)
-    seeds, places = len(starts), max(map(len, rows))
-    found = np.full((seeds + places, math.comb(len(rows), 2)), np.nan)
+    found = np.full((len(starts), math.comb(len(rows), 2)), np.nan)
     end = 0
     for i, own in enumerate(values[:-1]):
         others = values[i + 1 :]
@@ -62,11 +58,7 @@ def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
         means /= factor
         scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
         means[abs(means) <= ROUNDING * scale] = 0.0
-        found[:seeds, first:end] = means.T
-        for j in np.flatnonzero((shared > 0).sum(axis=1) < 2).tolist():
-            by_place = list(paired(rows[i], rows[i + 1 + j]).values())
-            found[:, first + j] = np.nan
-            found[seeds : seeds + len(by_place), first + j] = by_place
+        found[:, first:end] = means.T
     there = ~np.isnan(found)
     # Signs that are drawn belong to seeds in the order in which the pairs name them.
     order = np.argsort(there.argmax(axis=1), kind="stable")

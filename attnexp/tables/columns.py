@@ -3,6 +3,7 @@
 A column is one entry of COLUMNS: the tables, CSV and JSON take it from there.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -124,9 +125,11 @@ def _companion(head: str, rare: bool = False) -> Column:
 
 
 def difference_cell(found: Difference | None) -> GridCell | None:
-    """Return a mean difference with its interval."""
+    """Return a mean difference with its interval, which one pair does not have."""
     if found is None:
         return None
+    if not math.isfinite(found.low):
+        return numbers_cell("{}", found.mean)
     return numbers_cell("{} [{}, {}]", found.mean, found.low, found.high)
 
 

@@ -35,6 +35,7 @@ from attnexp.select.sample import (
     standings,
     with_diverged,
 )
+from attnexp.stats.additive import levels
 from attnexp.stats.compare import Standing, fewest_seeds
 from attnexp.stats.intervals import LEVEL, Spread
 
@@ -99,7 +100,9 @@ class TableEntry:
 
     A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse. It
     is `undecided` if there are rows to compare it with, and it has too few seeds for a verdict.
-    `worst` is the number of runs that diverged and count as the worst value, by status.
+    `level` is the mean by which it is placed among rows with other seeds (`levels`), None if shared
+    seeds do not lead to these. `beaten_by` is a row that beats it, if no row is the best. `worst`
+    is the number of runs that diverged and count as the worst value, by status.
     """
 
     row: Row
@@ -107,6 +110,8 @@ class TableEntry:
     standing: Standing = field(default_factory=Standing)
     ahead: bool = False
     undecided: bool = False
+    level: float | None = None
+    beaten_by: Row | None = None
     worst: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -348,6 +353,9 @@ def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -
     shown = any(standing.word == "worse" for standing in found)
     least = fewest_seeds(LEVEL / request.looks)
     compared = samples[0].better is not None and len(panel) > 1
+    placed = levels([sample.values for sample in samples])
+    if sum(level is not None for level in placed) < 2:
+        placed = [sample.spread.mean for sample in samples]
     return [
         TableEntry(
             row,
@@ -355,9 +363,13 @@ def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -
             standing,
             shown and standing.word in ("best", "tied"),
             compared and 0 < sample.spread.n < least,
+            level,
+            None if standing.beaten_by is None else panel[standing.beaten_by],
             {} if sample is own else _worst(row, own),
         )
-        for row, own, sample, standing in zip(panel, measured, samples, found, strict=True)
+        for row, own, sample, standing, level in zip(
+            panel, measured, samples, found, placed, strict=True
+        )
     ]
 
 
@@ -395,7 +407,10 @@ def _best(
 def _sorted(
     entries: Sequence[tuple[TableEntry, ...]], request: TableRequest
 ) -> list[tuple[TableEntry, ...]]:
-    """Return the rows best first, or as requested; missing values come last."""
+    """Return the rows best first, or as requested; missing values come last.
+
+    Before these are rows whose mean has no place among the others, as they have unlike seeds.
+    """
     if request.reference is not None:
         return list(entries)
     by = request.sort or entries[0][0].metric or ""
@@ -405,9 +420,11 @@ def _sorted(
     def place(own: tuple[TableEntry, ...]) -> Any:
         for entry in own:
             if entry.metric == by:
-                return entry.spread.mean
+                apart = entry.level is None
+                number = entry.spread.mean if apart else entry.level
+                return None if number is None else (apart != descending, number)
         value = own[0].row.labels.get(by)
-        return None if value is None else natural(value)
+        return None if value is None else (False, natural(value))
 
     known = [own for own in entries if place(own) is not None]
     unknown = [own for own in entries if place(own) is None]

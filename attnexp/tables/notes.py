@@ -3,19 +3,19 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress
+from itertools import chain, combinations, compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.console import number_text, setting_text
 from attnexp.runs.folder import Run
-from attnexp.runs.origin.command_line import command, next_seeds
+from attnexp.runs.origin.command_line import command, next_seeds, seed_list
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import ENDED
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
-from attnexp.select.sample import SEEDS, is_finished
+from attnexp.select.sample import SEEDS, SampleUnit, is_finished
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
@@ -306,7 +306,9 @@ def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[st
         )
     compared = [(table, rows) for table, rows in drawn if len(rows) > 1 and not _overlap(rows)]
     rule = Rule("lower", request.equal_within, request.looks)
-    yield from _few_seeds(compared, rule)
+    few = list(_few_seeds(compared, rule))
+    yield from _unlike_seeds(panels, bool(few))
+    yield from few
     yield from _closest_tie(compared, rule, several=len(tables) > 1)
 
 
@@ -324,6 +326,40 @@ def _of(chosen: Sequence[ResultsTable], tables: Sequence[ResultsTable]) -> str:
     names = dict.fromkeys(table.data_name for table in chosen if table.data)
     others = any(table.data_name not in names for table in tables)
     return f"{listed(names)}: " if names and others else ""
+
+
+def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
+    """Yield how many seeds rows with unlike seeds share, and the command that completes them.
+
+    Rows that are the `few` which lack a verdict have a command; they are named here only if no row
+    has all seeds.
+    """
+    for unit in dict.fromkeys(table.unit for table, _ in panels):
+        shared, missing, lacking = set[int](), set[int](), list[TableEntry]()
+        for rows in (rows for table, rows in panels if table.unit is unit):
+            several = [entry for entry in rows if entry.spread.n > 1]
+            every = set[int]().union(*(entry.seeds for entry in several))
+            lack = [entry for entry in several if entry.seeds != every]
+            if lack and (not few or len(lack) == len(several)):
+                shared |= {len(one.seeds & other.seeds) for one, other in combinations(several, 2)}
+                missing = missing.union(*(every - entry.seeds for entry in lack))
+                lacking += lack
+        if lacking:
+            yield _shared_text(shared, unit) + ("" if few else _completing(lacking, missing, unit))
+
+
+def _shared_text(shared: set[int], unit: SampleUnit) -> str:
+    least, most = min(shared), max(shared)
+    if least < most:
+        return f"two rows share {least} to {most} {unit.many}: only these compare"
+    be, noun = ("is", unit.one) if most == 1 else ("are", unit.many)
+    return f"{most} {noun} {be} shared: only these compare"
+
+
+def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit) -> str:
+    if unit is SEEDS:
+        return _line(rows, sorted(missing))
+    return f": complete them with {unit.column}={seed_list(sorted(missing))}"
 
 
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
@@ -350,7 +386,8 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
 def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
     """Return whether a row of a comparison has no verdict for lack of seeds."""
     found = entry.standing.difference
-    return entry.standing.word not in LEADING if found is None else found.pairs < rule.least
+    decided = (*LEADING, "worse")
+    return entry.standing.word not in decided if found is None else found.pairs < rule.least
 
 
 def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[str]:
@@ -378,12 +415,13 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
 
 
 def _to_share(rows: Sequence[TableEntry], number: int) -> str:
-    """Return the command after which the rows share that many seeds, after a colon.
-
-    It leaves out the rows that have all seeds of the command.
-    """
+    """Return the command after which the rows share that many seeds, after a colon."""
     own = [entry.seeds for entry in rows]
-    seeds = next_seeds(own, number - len(set.intersection(*own)))
+    return _line(rows, next_seeds(own, number - len(set.intersection(*own))))
+
+
+def _line(rows: Sequence[TableEntry], seeds: Sequence[int]) -> str:
+    """Return the command that runs rows at seeds they lack, after a colon, if there is one."""
     runs = [run for entry in rows if set(seeds) - entry.seeds for run in entry.row.runs.runs]
     # of runs with the same settings, which may have been typed in several ways, one is enough
     alike = {str(sorted(run.settings.items())): run.summary for run in runs}

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from attnexp.core.console import number_text
 from attnexp.core.language import capitalized, joined, said
@@ -13,7 +14,7 @@ from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest
-from attnexp.tables.grid import FEW, listed
+from attnexp.tables.grid import FEW, count_text, listed
 from attnexp.tables.learning import modes_of
 
 STANDINGS = {
@@ -53,6 +54,8 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
     It begins with the data of its rows if the table has others, and with `several seeds` if a row
     of one seed is better; it has no verdict on rows of one seed. Nothing if a metric does not rank,
     if there is nothing to compare, or if no two rows with other numbers of seeds can be compared.
+    If rows beat one another in a circle, it says that none is best. A best row whose own seeds do
+    not have the best mean is so on the seeds that it shares.
     """
     data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
     for panel in table.panels:
@@ -67,6 +70,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             extremum = pick(entry.spread.mean or 0.0 for entry in measured)
             several = [entry for entry in measured if entry.spread.mean == extremum]
         elif not several:
+            yield from _circle(table, measured)
             continue
         best = pick(several, key=lambda entry: entry.spread.mean or 0.0)
         own = [name for name in table.telling if name not in data] or table.telling
@@ -77,23 +81,29 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         which = []
         if data:
             which.append(_name(table, best, data, lambda what: said("no {what}", what=what)))
-        first = pick(measured, key=lambda entry: entry.spread.mean or 0.0)
-        if first.spread.mean != best.spread.mean:
+        mean = best.spread.mean or 0.0
+        ones = [entry.spread.mean or 0.0 for entry in measured if entry.spread.n == 1]
+        if not one_seed and pick([mean, *ones]) != mean:
             which.append(said("several {units}", units=table.unit.many))
         if which:
             start.append(said("of the rows with {what}, ", what=listed(which)))
-        extreme, value = (
-            _extreme(str(best.metric), lower, one_seed),
-            number_text(best.spread.mean or 0.0),
-        )
-        has = {"rows": names, "extreme": extreme, "value": value}
+        others = [
+            entry.spread.mean or 0.0
+            for entry in measured
+            if entry.spread.n > 1 and entry.standing.word != "best"
+        ]
+        extreme = _extreme(str(best.metric), lower, one_seed)
+        has = {"rows": names, "extreme": extreme, "value": number_text(mean)}
         lead = said("{rows} have {extreme}, {value}", **has)
-        if len(several) == 1:
+        if shared := not one_seed and pick([mean, *others]) != mean:
+            on = {"units": table.unit.many, "metric": best.metric, "rows": names}
+            lead = said("on shared {units} the best by {metric}: {rows}", **on)
+        elif len(several) == 1:
             lead = said("{rows} has {extreme}, {value}", **has)
         whole: str = joined("", [*start, lead])
         if one_seed:
             whole = said("{what}: {text}", what=said("one seed"), text=whole)
-        parts = [capitalized(whole) if start or one_seed else whole]
+        parts = [capitalized(whole) if start or one_seed or shared else whole]
         for standing, usual in STANDINGS.items():
             rows = [entry for entry in panel if entry.standing.word == standing]
             may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in rows)
@@ -104,7 +114,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         few: dict[str, list[TableEntry]] = {}
         for entry in panel:
             word = entry.standing.word
-            if entry.standing.difference and word and word not in ("best", *STANDINGS):
+            if entry.standing.p is not None and word and word not in ("best", *STANDINGS):
                 few.setdefault(word, []).append(entry)
         if (number := sum(map(len, few.values()))) > FEW:
             parts.append(said("Too few seeds for a verdict on {number} rows", number=number))
@@ -113,6 +123,29 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             shown = joined(said("; "), seen)
             parts.append(said("Too few seeds for a verdict: {rows}", rows=shown))
         yield joined(said(". "), parts)
+
+
+def _circle(table: ResultsTable, rows: Sequence[TableEntry]) -> Iterator[str]:
+    """Yield which rows beat one another on the seeds that they share, if none is the best."""
+    by_row = {id(entry.row): entry for entry in rows}
+    entry = next((entry for entry in rows if entry.beaten_by is not None), None)
+    met: list[TableEntry] = []
+    while entry is not None and entry not in met:
+        met.append(entry)
+        entry = by_row.get(id(entry.beaten_by))
+    if entry is not None:
+        circle = [*met[met.index(entry) :], entry]
+        beaten = [
+            said("{row} beats {other}", row=row_in_list(table, one), other=row_in_list(table, two))
+            for two, one in pairwise(circle)
+        ]
+        yield capitalized(
+            said(
+                "no row is the best, as on shared {units} {rows}",
+                units=table.unit.many,
+                rows=listed(beaten[::-1]),
+            )
+        )
 
 
 def _extreme(metric: str, lower: bool, one_seed: bool) -> str:
@@ -166,15 +199,15 @@ def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
     the level, so that more rows take a larger difference.
     """
     rows = [entry for entry in panel if entry.better and entry.spread.sd is not None]
-    paired = [found.sd for entry in rows if (found := entry.standing.difference) is not None]
+    compared = [found for entry in rows if (found := entry.standing.difference) is not None]
+    paired = [found.sd for found in compared if found.pairs > 1]
     alone = [math.sqrt(2) * (entry.spread.sd or 0.0) for entry in rows]
     deviations, factor = scaled(paired or alone)
     spread = math.sqrt(mean(sd**2 for sd in deviations)) / factor if rows else 0.0
     largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
     if spread <= ROUNDING * largest:
         return
-    shared = [found.tests for entry in rows if (found := entry.standing.difference) is not None]
-    tests, level = max(shared, default=1), LEVEL / request.looks
+    tests, level = max((found.tests for found in compared), default=1), LEVEL / request.looks
     least = fewest_seeds(level)
     overlap = max(entry.overlap for entry in rows)
     seeds = [least, 2 * least - 2, 4 * least - 4]
@@ -200,11 +233,12 @@ def _reasons(
     found, p = entry.standing.difference, entry.standing.p
     assert found is not None
     assert p is not None
+    ends = f", and the mean difference may be {number_text(found.low)} to {number_text(found.high)}"
     yield (
-        f"{row_name(table, entry)} against {row_name(table, best)}: {found.pairs} pairs of "
-        f"results, one per {table.unit.one}. It is better on {found.better} and worse on "
-        f"{found.worse} of them, by {number_text(found.mean)} on average, and the mean difference "
-        f"may be {number_text(found.low)} to {number_text(found.high)}."
+        f"{row_name(table, entry)} against {row_name(table, best)}: "
+        f"{count_text(found.pairs, 'pair')} of results, one per {table.unit.one}. It is better on "
+        f"{found.better} and worse on {found.worse} of them, by {number_text(found.mean)} on "
+        f"average{ends if found.pairs > 1 else ''}."
     )
     if entry.overlap:
         yield (

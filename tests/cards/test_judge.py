@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cards.example import row, trial
 
+from attnexp.cards.card_file import RowResult
 from attnexp.cards.judge import ahead, counts, judged, largest, says_nothing, verdicts
 
 CARDS = 200
@@ -66,6 +67,25 @@ def test_a_row_without_a_result_is_skipped_with_its_reason():
     assert found[0].because == "mine: ValueError: no"
     (first, second) = verdicts(trial(row("mine", *HIGH), lost, row("third", *LOW)))
     assert (first.word, second.word) == ("skip", "better")
+
+
+@pytest.mark.parametrize(
+    ("first", "word", "because"),
+    [
+        (1, "better", "8 seeds"),
+        (3, "better", "6 seeds"),
+        (5, "too few seeds", "4 seeds"),
+        (20, "too few seeds", "0 seeds"),
+    ],
+)
+def test_rows_with_unlike_seeds_are_judged_by_the_shared_ones(first, word, because):
+    ours = (*ABOVE, 0.6, 0.61)
+    numbers = {"exact_match": {first + i: 0.5 - i / 100 for i in range(8)}}
+    card = [trial(row("mine", *ours), RowResult("other", [], numbers), **WITHOUT)]
+    ((verdict,),) = judged(card)
+    assert verdict.word == word
+    assert verdict.because.endswith(because)
+    assert ahead(card[0]) == [True, word != "better"] if first < 20 else [False, False]
 
 
 def test_lower_is_better_if_the_metric_says_so():

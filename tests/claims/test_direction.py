@@ -69,6 +69,30 @@ def test_a_direction_names_the_seeds_that_it_lacks(two_rows):
     assert "worse on 3 of 3 seeds" in verdict.because
 
 
+@pytest.mark.parametrize(
+    ("start", "word", "lacking"),
+    [(20, "cannot tell", 6), (7, "cannot tell", 5), (1, "reproduced", None)],
+)
+def test_rows_are_compared_on_the_seeds_that_both_have(loaded, start, word, lacking):
+    """Two rows of eight seeds, of which the second is worse by 1 at each seed that they share."""
+    runs = [
+        loaded(
+            {"seed": seed},
+            choices={"model": model},
+            metrics={"test_mse": value + seed % 3 / 10},
+            units={"test_mse": "y^2"},
+        )
+        for model, seeds in (("a", range(8)), ("b", range(start, start + 8)))
+        for seed in seeds
+        for value in [9.0 if (model, seed) == ("a", 0) else float(model == "b")]
+    ]
+    direction = Direction("test_mse", "model=a", "model=b", "better", 0.05)
+    verdict = direction.decide(Evidence(runs))
+    assert verdict.word == word
+    if lacking is not None:
+        assert verdict.more_seeds == lacking
+
+
 def test_a_part_of_the_runs_cannot_tell(loaded):
     run = loaded({"normalizer.bias": None})
     verdict = read_claim("sigmoid_bias").verdict(Evidence([run]))

@@ -97,7 +97,7 @@ def test_pairing_sees_what_strangers_hide():
     assert standings(ground, above) == ["best", "worse"]
     strangers = [{10 + seed: value for seed, value in rows(above[3:] + above[:3])[0].items()}]
     found = compare([*rows(ground), *strangers], LOWER)
-    assert [verdict.word for verdict in found] == ["best", "tied"]
+    assert [verdict.word for verdict in found] == ["alone", "alone"]
 
 
 def test_only_common_seeds_and_settings_are_paired():
@@ -105,11 +105,12 @@ def test_only_common_seeds_and_settings_are_paired():
     two = {seed: {0: 2.0 - 0.01 * seed, 1: 0.0} for seed in range(3, 8)}
     assert paired(two, one) == pytest.approx({3: 0.94, 4: 0.92})
     three = {seed: {0: 10.0 * seed} for seed in (7, 5, 6, 8)}
-    assert list(paired(three, one).values()) == pytest.approx([49, 58.99, 68.98, 78.97])
+    assert paired(three, one) == {}
+    assert paired(three, two) == pytest.approx({5: 48.05, 6: 58.06, 7: 68.07})
 
 
 def test_all_pairs_at_once_are_the_pairs_one_by_one():
-    """With seeds and settings that rows lack, and rows that share fewer than two seeds."""
+    """With seeds and settings that rows lack, and rows that share no seed."""
     rng = np.random.default_rng(0)
     for _ in range(30):
         table = [
@@ -126,6 +127,78 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one():
         seeds = dict.fromkeys(seed for pair in pairs for seed in pair)
         expected = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
         assert every_pair(table) == pytest.approx(expected)
+
+
+LUCK = np.random.default_rng(0).normal(scale=5, size=40)
+
+
+def on(seeds, worse: float) -> Values:
+    """A row that is worse by a number, whose seeds have the luck that all rows share."""
+    return {seed: {0: float(LUCK[seed]) + worse + 0.01 * (seed % 3)} for seed in seeds}
+
+
+def words(*table: Values, rule: Rule = LOWER) -> list[str | None]:
+    return [verdict.word for verdict in compare(table, rule)]
+
+
+def test_a_row_with_lucky_seeds_is_not_best():
+    """Each has one seed of its own: the second row's is the best of all, and it is behind."""
+    one = {seed: {0: value} for seed, value in zip(range(14, 22), [9.0, *[1.0] * 7], strict=True)}
+    two = {seed: {0: value} for seed, value in zip(range(15, 23), [*[1.5] * 7, -9.0], strict=True)}
+    assert words(one, two) == ["best", "worse"]
+    assert words(two, one, rule=Rule("higher")) == ["best", "worse"]
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_rows_in_windows_of_seeds_stand_as_with_all_seeds(better):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        starts = rng.integers(0, 4, 5)
+        worse = rng.permutation(5) * (1.0 if better == "lower" else -1.0)
+        table = [on(range(a, a + 12), b) for a, b in zip(starts, worse, strict=True)]
+        expected = ["best" if gap == 0 else "worse" for gap in worse]
+        assert words(*table, rule=Rule(better)) == expected
+
+
+def test_rows_without_a_way_of_shared_seeds_are_alone():
+    both = on(range(8), 0.0), on(range(2, 10), 1.0)
+    assert words(*both, on(range(20, 28), -9.0)) == ["best", "worse", "alone"]
+    assert words(on(range(20, 28), -9.0), *both) == ["alone", "best", "worse"]
+    assert words(*both, on((20,), -9.0), {}) == ["best", "worse", "one seed", "no value"]
+    # a chain: the last shares seeds with the second alone
+    assert words(*both, on(range(8, 16), 2.0))[2] == "worse on 0 of 0 seeds"
+    assert words(*both, on(range(7, 16), 2.0))[2] == "worse on 1 of 1 seeds"
+
+
+def test_a_row_that_shares_no_seed_with_the_reference_is_alone():
+    rows_ = on(range(8), 1.0), on(range(20, 28), 1.0), on(range(7, 15), 1.0)
+    found = against(on(range(8), 0.0), rows_, LOWER)
+    assert [one.word for one in found] == ["worse", "alone", "worse on 1 of 1 seeds"]
+    (alone,) = against(on(range(8), 0.0), rows_[1:2], LOWER)
+    assert alone.word == "alone"
+
+
+def test_splits_of_a_file_are_compared_on_shared_ones_too():
+    rule = Rule("lower", overlap=0.25)
+    table = on(range(12), 0.0), on(range(3, 15), 1.0), on(range(30, 40), 1.0), on((14, 15), 2.0)
+    assert words(*table, rule=rule) == ["best", "worse", "alone", "worse on 0 of 0 seeds"]
+
+
+def flat(*parts) -> Values:
+    """A row with one value at all seeds of each part."""
+    return {seed: {0: float(value)} for seeds, value in parts for seed in seeds}
+
+
+def test_no_row_is_best_that_another_beats():
+    """Each row is beaten by another on the seeds they share, until the first beats both."""
+    a, b, c = range(8), range(20, 32), range(40, 52)
+    first, second, third = flat((a, 0.0), (b, 4.0)), flat((a, 1.0), (c, -4.0)), flat((b, 0), (c, 0))
+    found = compare([first, second, third], LOWER)
+    assert [one.word for one in found] == [*["worse"] * 3]
+    # the first beats the second, the second the third, and the third the first
+    assert [one.beaten_by for one in found] == [2, 0, 1]
+    ahead = flat((a, 0.0), (b, -1.0))
+    assert words(ahead, second, third)[:2] == ["best", "worse"]
 
 
 def test_differences_that_vary_by_rounding_do_not_vary():

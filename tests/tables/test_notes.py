@@ -89,6 +89,64 @@ def test_rows_of_equal_means_and_few_seeds_have_no_verdict_yet():
     assert seeds_of(note) == ({"a", "b"}, {3, 4, 5})
 
 
+def unlike(*groups: list[Run]) -> list[str]:
+    runs = [run for group in groups for run in group]
+    notes = configurations_report(make_frame(runs), TableRequest()).notes
+    return [note for note in notes if "only these compare" in note]
+
+
+WINDOW = range(7)
+
+
+@pytest.mark.parametrize(
+    ("others", "shared", "models", "seeds"),
+    [
+        ({"b": FULL}, None, None, None),
+        ({"b": range(1, 9)}, "7 seeds are shared", {"a", "b"}, {0, 8}),
+        ({"b": WINDOW}, "7 seeds are shared", {"b"}, {7}),
+        (
+            {"b": WINDOW, "c": range(2, 10)},
+            "two rows share 5 to 7",
+            {"a", "b", "c"},
+            {0, 1, 7, 8, 9},
+        ),
+        ({"b": range(20, 26)}, "0 seeds are shared", {"a", "b"}, {*FULL, *range(20, 26)}),
+        ({"b": FULL, "c": (0,)}, None, None, None),  # one seed has a note of its own
+        ({"b": FULL, "c": (0, 1, 2)}, None, None, None),  # as has a row that lacks a verdict
+        ({"b": (0, 20, 21)}, "1 seed is shared", None, None),  # which has the command
+    ],
+)
+def test_rows_with_unlike_seeds_are_said_with_the_command_that_completes_them(
+    others, shared, models, seeds
+):
+    rows = [seen("sine", model, own, 9.0) for model, own in others.items()]
+    notes = unlike(seen("sine", "a", FULL), *rows)
+    assert len(notes) == (shared is not None)
+    if shared:
+        assert notes[0].startswith(f"{shared}")
+        assert ("attnexp" in notes[0]) == (models is not None)
+    if models:
+        assert seeds_of(notes[0]) == (models, seeds)
+        every = {*FULL}.union(*others.values())
+        after = {"a": FULL, **others}
+        complete = [
+            seen("sine", name, {*own, *seeds} if name in models else own, 9.0)
+            for name, own in after.items()
+        ]
+        assert all({run.seed for run in own} == every for own in complete)
+        assert unlike(*complete) == []
+
+
+def test_data_sets_that_rows_lack_are_named():
+    rows = [
+        seen("sine", model, range(2), data_seed=d)
+        for model, sets in (("a", range(8)), ("b", range(1, 9)))
+        for d in sets
+    ]
+    (note,) = unlike(*rows)
+    assert note == "7 data sets are shared: only these compare: complete them with data_seed=0,8"
+
+
 def test_looks_take_more_seeds():
     rows = seen("sine", "a", range(6)), seen("sine", "b", range(6), 9.0)
     assert lacking(*rows) == []

@@ -294,3 +294,67 @@ def test_rows_whose_fit_features_would_mend_are_named(frame):
     )
     (found,) = [text for text in told(runs).notes if "arch.features=16" in text]
     assert found.endswith("add arch.features=16 to dot")
+
+
+def at_seeds(frame, rows):
+    """Runs of rows, by name, with a value at each seed."""
+    return frame(
+        *(
+            (
+                {"seed": seed, "model._target_": name},
+                {"choices": {"model": name}, "metrics": {"test_mse": value}},
+            )
+            for name, values in rows.items()
+            for seed, value in values.items()
+        )
+    )
+
+
+def test_a_row_with_lucky_seeds_is_not_called_the_best(frame):
+    """The mean over the own seeds of b is lower, and b is behind at each seed that both have."""
+    one = {14: 9.0} | dict.fromkeys(range(15, 22), 1.0)
+    two = dict.fromkeys(range(15, 22), 1.5) | {22: 0.0}
+    report = told(at_seeds(frame, {"b": two, "a": one}))
+    (verdict,) = report.verdicts
+    assert verdict == "On shared seeds the best by test_mse: a. Worse: b by 0.5"
+    assert in_chinese(verdict) == "按 test_mse，在共有的种子上最优：a。较差：b（相差 0.5）"
+    shown = [(row[0].text, row[3].text) for row in report.grids[0].rows]
+    assert shown == [("a", "2"), ("b", "1.312")]  # the means over the own seeds
+
+
+def test_rows_that_beat_one_another_in_a_circle_have_no_best(frame):
+    a, b, c = range(8), range(20, 32), range(40, 52)
+    rows = {
+        "x": dict.fromkeys(a, 0.0) | dict.fromkeys(b, 4.0),
+        "y": dict.fromkeys(a, 1.0) | dict.fromkeys(c, -4.0),
+        "z": dict.fromkeys([*b, *c], 0.0),
+        "alone": dict.fromkeys(range(90, 98), -1.0),
+    }
+    report = told(at_seeds(frame, rows))
+    (verdict,) = report.verdicts
+    beats = re.findall(r"(\w+) beats (\w+)", verdict)
+    assert sorted(beats) == [("x", "y"), ("y", "z"), ("z", "x")]
+    assert verdict.startswith("No row is the best")
+    assert "胜过" in in_chinese(verdict)
+    records = json.loads(as_json(report))["rows"]
+    standings = {each["model"]: each["standing"] for each in records}
+    assert standings == {"x": "worse", "y": "worse", "z": "worse", "alone": "alone"}
+    assert [each["model"] for each in records][-1] == "alone"
+    assert not any("lack" in note for note in report.notes)
+
+
+def test_rows_that_share_one_seed_or_none_with_the_best_have_all_formats(frame):
+    rows = {
+        "a": {s: 0.1 * s for s in range(8)},
+        "b": {s: 1 + 0.1 * s for s in range(1, 11)},
+        "c": {s: 2 + 0.1 * s for s in range(7, 14)},
+        "d": {s: 3 + 0.1 * s for s in range(8, 16)},
+        "e": {s: 9 + 0.1 * s for s in range(40, 48)},
+    }
+    report = told(at_seeds(frame, rows), explain=True)
+    seen = {"a": "best", "b": "worse", "c": "worse on 1 of 1 seeds", "d": "worse on 0 of 0 seeds"}
+    records = json.loads(as_json(report))["rows"]
+    found = {each["model"]: each["standing"] for each in records}
+    assert found == {**seen, "e": "alone"}
+    assert list(found) == [*"abcde"]
+    assert "inf" not in as_json(report) + as_text(report)
