@@ -23,9 +23,9 @@ CALLS = {
         "head_dim=None, normalizer=Softmax, dropout=0.0, estimator=LocalConstant, kv_heads=None)"
     ),
     "MultiHead.forward": "(self, queries, keys, values, mask=None, need_weights=True)",
-    "load_results": "(*paths)",
+    "load_results": "(*paths, results_version=2)",
     "load_run": "(path)",
-    "load_runs": "(*paths)",
+    "load_runs": "(*paths, results_version=2)",
     "masked_softmax": "(scores, valid_lens=None)",
     "run": "(*words, config_dir=None)",
     "sweep": "(*words, config_dir=None)",
