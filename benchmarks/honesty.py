@@ -50,6 +50,9 @@ CARD, LABEL = Path(__file__).parents[1] / "docs/cards/scaled_dot-quick.json", "s
 MEASURED = 24
 """The seeds of that row."""
 
+COUNTS = (2, 3, 5, 8)
+"""Rows of tables with unlike seeds."""
+
 DRAWN = ((6, 2), (6, 1), (10, 1))
 """Seeds and baselines of placebo cards; two baselines at ten seeds would need 30 seeds."""
 
@@ -253,6 +256,73 @@ def false_verdicts_of_diverged(counted: bool, seeds: int, trials: int) -> float:
                 rows[1][seed] = {0: worst}
         found += compare(rows, Rule("lower"))[0].word == "worse"
     return found / trials
+
+
+def windows(rng: np.random.Generator, rows: int) -> NDArray[np.bool_]:
+    """Return which rows have which seeds: ten in a row from any of the first six on."""
+    starts = rng.integers(0, 6, rows)
+    return np.array([[start <= seed < start + 10 for seed in range(15)] for start in starts])
+
+
+def scattered(rng: np.random.Generator, rows: int) -> NDArray[np.bool_]:
+    """Return which rows have which seeds: ten of fifteen each."""
+    return rng.permuted(np.tile(np.arange(15) < 10, (rows, 1)), axis=1)
+
+
+def cut_short(rng: np.random.Generator, rows: int) -> NDArray[np.bool_]:
+    """Return which rows have which seeds: the first seven to twelve."""
+    return np.arange(12) < rng.integers(7, 13, rows)[:, None]
+
+
+def chained(rng: np.random.Generator, rows: int) -> NDArray[np.bool_]:
+    """Return which rows have which seeds: fourteen each, half of them shared with the next row."""
+    return np.array(
+        [[0 <= seed - 7 * row < 14 for seed in range(7 * rows + 7)] for row in range(rows)]
+    )
+
+
+UNLIKE = {each.__name__: each for each in (windows, scattered, cut_short, chained)}
+"""Which rows have which seeds, if these are unlike."""
+
+
+KINDS = ("a row is worse than an equal or a better one", "a circle", "another row is best")
+"""What tables say of rows with unlike seeds; the first two are false verdicts."""
+
+
+def unlike_verdicts(
+    draw: Draw, unlike: str, rows: int, gap: float, trials: int
+) -> tuple[float, ...]:
+    """Return the shares of tables with each of KINDS, if the first row is better by a gap.
+
+    Without a gap all rows are equal, and any may be the best.
+    """
+    rng = np.random.default_rng(rows)
+    found = np.zeros(len(KINDS))
+    for _ in range(trials):
+        there = UNLIKE[unlike](rng, rows)
+        values = draw(rng, (1, *there.shape))[0]
+        values[0] -= gap
+        table = [
+            {seed: {0: float(own[seed])} for seed in np.flatnonzero(has).tolist()}
+            for own, has in zip(values, there, strict=True)
+        ]
+        words = [verdict.word for verdict in compare(table, Rule("lower"))]
+        worse = [word == "worse" for word in words]
+        others = any(worse[1:]) and (not gap or words[0] != "best")
+        found += (worse[0] or others, "best" not in words, gap > 0 and words[0] != "best")
+    return tuple((found / trials).tolist())
+
+
+def _print_unlike(trials: int) -> None:
+    for gap in (0.0, 1.0):
+        table = plain_table([f"unlike seeds, one row better by {gap}", "seeds", *map(str, COUNTS)])
+        for name, draw in (EXCHANGEABLE | SYMMETRIC).items():
+            for unlike in UNLIKE:
+                rates = [unlike_verdicts(draw, unlike, rows, gap, trials) for rows in COUNTS]
+                cells = (" / ".join(f"{rate:.3f}" for rate in own) for own in rates)
+                table.add_row(name, unlike, *cells)
+        out.print(table)
+    out.print(" / ".join(KINDS))
 
 
 def splits(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -564,6 +634,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=400, help="simulated tables of each figure")
     trials = parser.parse_args().trials
     _print_verdicts(trials)
+    _print_unlike(trials)
     _print_power(trials)
     _print_coverage(trials)
     _print_failures(trials)
