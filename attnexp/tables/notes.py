@@ -33,6 +33,7 @@ CODE = {
 """The columns that say what computed a run, in words."""
 
 BUDGETS = ("train.max_epochs", "train.max_steps", "train.max_minutes")
+"""The settings that bound training. A run that did not end early had all of its epochs."""
 
 TO_THE_END = "regression"
 """The choice of `train` under which training ends if no parameter moves any more."""
@@ -119,16 +120,15 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
 def _budget(table: ResultsTable, run: Run) -> str:
     """Return the budget that ended training, such as `train.max_epochs=100`, nothing if none did.
 
-    A value by which rows are compared is in the names of the rows, and not here.
-
-    Runs that reached a target or waited long enough for a lower loss ended by the user's own rule.
+    A value by which rows are compared is in the names of the rows, and not here. Runs that reached
+    a target or waited long enough for a lower loss ended by the user's own rule.
     """
-    ended = [note.removeprefix(ENDED) for note in run.summary.notes if note.startswith(ENDED)]
-    for name in BUDGETS if ended else BUDGETS[:1]:
-        if not ended or ended[0].startswith(name):
-            value = f"={setting_text(run.settings.get(name))}"
-            return name if name in table.by else f"{name}{value}"
-    return ""
+    reasons = (note.removeprefix(ENDED) for note in run.summary.notes if note.startswith(ENDED))
+    reason = next(reasons, BUDGETS[0])
+    name = next((each for each in BUDGETS if reason.startswith(each)), "")
+    if not name or name in table.by:
+        return name
+    return f"{name}={setting_text(run.settings.get(name))}"
 
 
 def _of_products(table: ResultsTable) -> Iterable[str]:
