@@ -91,9 +91,6 @@ MADE: Mapping[str, type] = {
 }
 """The type of object that the target of a group must make."""
 
-FINITE = ("model", *COMMON, "arch", "data")
-"""Groups in whose formulas an infinite number has no meaning."""
-
 
 def prepare(job: Job) -> PreparedRun:
     """Build everything that training needs, and write nothing.
@@ -284,8 +281,7 @@ def checked(
         target = import_target(settings[group], group)
         plain[group] = with_lists(settings[group], target)
         check_settings(plain[group], target, group, GIVEN[group])
-        if group in FINITE:
-            check_finite(plain[group], group)
+        check_finite(plain[group], group)
     return plain
 
 

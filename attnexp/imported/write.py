@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import re
 import secrets
@@ -33,6 +34,7 @@ from attnexp.runs.files import (
 from attnexp.runs.place import require_no_run_around
 from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
+from attnexp.runs.settings import Value
 from attnexp.runs.summary import DIVERGED, Summary, read_summary
 
 Written = Literal["new", "the same", "replaced"]
@@ -173,7 +175,7 @@ class Imports:
             status=Status.FAILED if diverged else run.status,
             key=self._key(selected),
             choices=choices,
-            config={**settings, "seed": selected.seed},
+            config={**{n: _written(v) for n, v in settings.items()}, "seed": selected.seed},
             metrics={n: v if is_finite(v) else None for n, v in selected.metrics.items()},
             primary=primary,
             better={n: way for n, way in selection.better.items() if n in selected.metrics},
@@ -188,6 +190,11 @@ class Imports:
             named=dict(selection.telling),
             last_step=run.last_step,
         )
+
+
+def _written(value: Value) -> Value:
+    """Return a setting as JSON can hold it: an infinite number or NaN is text."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _curves(selected: SelectedRun, asked: Sequence[str]) -> bytes:

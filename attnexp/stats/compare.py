@@ -51,7 +51,7 @@ class Standing:
       is so next to the row at `beaten_by`.
     - `tied`: neither.
     - `worse on 3 of 3 seeds`: what was seen, if no result of so few seeds is a verdict.
-    - `one seed`: not comparable, however good. `alone`: no shared seeds lead to the best row.
+    - `one seed`: not comparable, however good. `alone`: it shares no seed with the best row.
     - None: the metric does not rank.
 
     `p` is adjusted for all pairs of rows.
@@ -188,8 +188,8 @@ def _standing_of(
 ) -> Standing:
     """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
     n = len(differences)
-    if not n:  # both share seeds with other rows, and none with each other
-        return Standing(_seen(0, 0, rule), p)
+    if not n:
+        return Standing("alone")
     middle = mean(differences)
     own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
     # The interval is at the level at which the adjusted p-value is compared with that of the table.

@@ -60,12 +60,14 @@ class Tuned:
 
     A choice that could not be measured at each of its seeds has None. `at_end` are the settings
     whose best number is the last one in its direction, though the one next to it is not as good.
+    `without_effect` are those of which no value that was tried changed any number of a run.
     """
 
     metric: str
     best: Choice
     means: Mapping[Choice, float | None]
     at_end: Sequence[str] = ()
+    without_effect: Sequence[str] = ()
 
 
 def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) -> None:
@@ -274,7 +276,10 @@ class TunedJobs:
             failed = sum(mean is None for mean in tuned.means.values())
             cells = [_value(configuration[i]) for i in varying]
             cells += [_value(split) if split else ""] if by_split else []
-            cells += map(_value, tuned.best)
+            cells += [
+                "no effect" if axis.name in tuned.without_effect else _value(each)
+                for axis, each in zip(self._tuned, tuned.best, strict=True)
+            ]
             reached = console.number_text(tuned.means[tuned.best])
             table.add_row(*map(escape, cells), reached, str(failed or ""))
         console.out.print(table)
@@ -311,7 +316,8 @@ class TunedJobs:
         if means.metric is None or best is None:
             raise RunFailedError(f"{label} failed at every value that was tried: {means.error}")
         ends = [axis.name for i, axis in enumerate(self._tuned) if search.side(i, best, counts)]
-        return Tuned(means.metric, best, means.values, ends)
+        none = [axis.name for i, axis in enumerate(self._tuned) if _changes_nothing(i, tried)]
+        return Tuned(means.metric, best, means.values, ends, none)
 
     def _means(self, tried: Tried) -> Means:
         """Return the means of the choices that are tried."""
@@ -389,6 +395,19 @@ def seeds_text(name: str, seeds: object) -> str:
 
 def _all(tried: Mapping[Case, Tried]) -> list[PlannedJob]:
     return [job for own in tried.values() for at_choice in own.values() for job in at_choice]
+
+
+def _changes_nothing(place: int, tried: Tried) -> bool:
+    """Return whether runs that differ in one tuned value alone have the same numbers throughout."""
+    found: dict[tuple[Choice, Any], list[Mapping[str, float | None]]] = {}
+    for choice, jobs in tried.items():
+        for job in jobs:
+            summary = job.refreshed().found.summary
+            if summary is None or summary.status is not Status.FINISHED:
+                return False
+            others = (*choice[:place], *choice[place + 1 :])
+            found.setdefault((others, summary.seed), []).append(summary.metrics)
+    return all(each == own[0] for own in found.values() for each in own)
 
 
 def _have_ended(tried: Tried) -> bool:

@@ -21,6 +21,7 @@ from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import count_text, listed
 from attnexp.tables.learning import modes_of
+from attnexp.tables.no_effect import RATE, unlike_best, without_effect
 from attnexp.tables.sentences import row_in_list, row_name
 
 CODE = {
@@ -38,17 +39,14 @@ BUDGETS = ("train.max_epochs", "train.max_steps", "train.max_minutes")
 TO_THE_END = "regression"
 """The choice of `train` under which training ends if no parameter moves any more."""
 
-RATE = "optim.lr"
-"""The setting that a comparison depends on most, and that suits one mechanism and not another."""
-
-
 MENDED_BY = "arch.features=16"
 """The setting that the note of a run on a poor fit by products names."""
 
 
 def results(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
-    checks = (_left_out, _fixed, _at_chance, _unfinished, _of_products, _mixed, _crossed)
+    of_means = (_left_out, _fixed, _at_chance, _unfinished, _of_products, _mixed, _crossed)
+    checks = (*of_means, without_effect)
     return chain.from_iterable(check(table) for check in checks)
 
 
@@ -288,7 +286,8 @@ Panel = tuple[ResultsTable, Sequence[TableEntry]]
 
 def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:
     """Yield sentences about splits and about rows without a verdict, each for all tables."""
-    panels = [(table, rows) for table in tables for panel in table.panels if (rows := _able(panel))]
+    several = [(table, unlike_best(panel)) for table in tables for panel in table.panels]
+    panels = [(table, rows) for table, panel in several if (rows := _able(panel))]
     fixed = [table for table, rows in panels if table.only_data and len(rows) > 1]
     for only in dict.fromkeys(table.only_data for table in fixed):
         yield (

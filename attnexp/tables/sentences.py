@@ -30,9 +30,12 @@ def row_name(table: ResultsTable, entry: TableEntry) -> str:
     return _name(table, entry, table.telling)
 
 
-def row_in_list(table: ResultsTable, entry: TableEntry) -> str:
-    """Return the name of a row among others, its settings in brackets: `gaussian (width=1)`."""
-    return _bracketed(row_name(table, entry))
+def row_in_list(table: ResultsTable, entry: TableEntry, names: Sequence[str] | None = None) -> str:
+    """Return the name of a row among others, its settings in brackets: `gaussian (width=1)`.
+
+    It has the labels `names`, or those in which rows differ.
+    """
+    return _bracketed(_name(table, entry, table.telling if names is None else names))
 
 
 def _name(

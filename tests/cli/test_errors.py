@@ -136,7 +136,9 @@ def test_a_yaml_of_ones_own_that_is_wrong(refused, own_choice, content, sentence
 
 
 def test_failed_run_says_where_the_traceback_is(in_process, tmp_path):
-    answer = in_process("model=additive", "optim=sgd", "optim.lr=inf", "figures=false")
+    answer = in_process(
+        "model=additive", "optim=sgd", "optim.lr=1e38", "optim.weight_decay=1e38", "figures=false"
+    )
     assert answer.returncode == 1
     assert "the run failed: TrainingDivergedError: parameters are no longer finite" in answer.stderr
     assert "Traceback" not in answer.stdout + answer.stderr

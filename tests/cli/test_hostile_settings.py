@@ -62,6 +62,10 @@ SEQUENCES = "data.num_train=40 data.num_validation=8 data.num_test=8"
 SENTENCES = [
     ("model=3", "'3' is not one of the choices for 'model': choose adaptive_scale, "),
     ("data.noise=inf", "data.noise must be finite, got inf"),
+    ("optim.lr=inf", "optim.lr must be finite, got inf"),
+    ("optim=adam optim.betas=[0.9,-inf]", "optim.betas must be finite, got [0.9, -inf]"),
+    ("schedule=cosine schedule.warmup=-inf", "schedule.warmup must be finite, got -inf"),
+    ("train.tolerance=inf", "train.tolerance must be finite, got inf"),
     ("data.step=1e-9", "5,000,000,000 test points need about 320.0 GB of memory, and"),
     ("data.num_test=1000000000000", " and 1,000,000,000,000 test points need about"),
     ("data.num_train=1000000000000", " and 50 test points need about 64,000.0 GB of memory, and"),

@@ -1,6 +1,7 @@
 """`attnexp import wandb`: offline files, written here field by field."""
 
 import json
+import math
 import struct
 import zlib
 
@@ -49,7 +50,9 @@ def written(records):
 
 
 def records(seed, code=0, long=0):
-    config = items(1, {"model": "rnn", "seed": seed, "_wandb": {"cli": 1}, "late": 1})
+    config = items(
+        1, {"model": "rnn", "seed": seed, "_wandb": {"cli": 1}, "late": 1, "cut": math.inf}
+    )
     yield field(1, 1) + field(21, b"")
     yield field(
         17,
@@ -92,6 +95,7 @@ def test_configuration_history_and_summary_come_over(folder, succeeds):
     assert not [name for name in frame if str(name).startswith(("fit", "map"))]
     assert list(frame["model"]) == ["rnn"] * 4
     assert list(frame["optim.lr"]) == [0.1] * 4
+    assert list(frame["cut"]) == ["inf"] * 4
     assert list(frame["loss"]) == [0.5, 1.5, 2.5, 3.5]
     assert list(frame["best"]) == [0.25] * 4
     assert list(frame["val.acc"]) == [0.75] * 4

@@ -454,3 +454,19 @@ def test_a_search_goes_on_where_it_was_and_repeats_nothing(succeeds, tmp_path):
     assert len(runs_of(tmp_path, True)) == 5 + 2
     again = succeeds(*words, "hydra.sweeper.finals=[1001]")
     assert sum(map(int, re.findall(r"done +(\d+)", again.stdout))) == 0
+
+
+def test_a_setting_without_effect_is_said_to_have_none_in_place_of_a_choice(there):
+    two = "hydra.sweeper.tune=['optim.lr=0.001,0.1','optim.scalar_lr=0.2,2']"
+    line = (*TUNED, two, "model=gaussian_learned,additive,gaussian", "seed=0", "hydra.sweep.dir=o")
+    shown = there(*line).stdout.splitlines()
+    head = next(
+        i for i, each in enumerate(shown) if re.match("model +optim.lr +optim.scalar_lr", each)
+    )
+    rows = {
+        re.split(" {2,}", each)[0]: re.split(" {2,}", each)[1:3]
+        for each in shown[head + 2 : head + 5]
+    }
+    assert rows["gaussian"] == ["no effect", "no effect"]
+    assert rows["gaussian_learned"][0] == "no effect" != rows["gaussian_learned"][1]
+    assert rows["additive"][1] == "no effect" != rows["additive"][0]

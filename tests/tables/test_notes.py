@@ -22,7 +22,7 @@ def seen(data: str, model: str, seeds, value: float = 1.0, **settings) -> list[R
             make_summary(
                 {"seed": seed, "model._target_": model, "data._target_": data, **settings},
                 choices={"model": model, "data": data},
-                metrics={"test_mse": value + NEAR[seed % 8]},
+                metrics={"test_mse": value + NEAR[seed % 8], "train_loss": ord(model[0])},
                 overrides=[
                     *(f"model={model}", f"data={data}", f"seed={seed}"),
                     *(f"{name}={each}" for name, each in settings.items()),
@@ -210,3 +210,78 @@ def test_rows_that_are_all_at_chance_are_said(sweep_of, rows, said):
         note for note in report.notes if note.startswith("no row is told apart from chance, 0.9")
     ]
     assert bool(told) == said
+
+
+def told(runs: list[Run]) -> list[str]:
+    return list(configurations_report(make_frame(runs), TableRequest(explain=True)).notes)
+
+
+def numbers(model: str, setting: str, by_value: dict, seeds=(0, 1), **fields) -> list[Run]:
+    """Runs whose loss is by the value of a setting; a model's error is the same at each."""
+    return [
+        Run(
+            f"outputs/{model}-{value}-{seed}",
+            make_summary(
+                {"seed": seed, "model._target_": model, setting: value},
+                choices={"model": model, "data": "sine"},
+                metrics={"test_mse": ord(model[0]) + NEAR[seed], "train_loss": loss},
+                overrides=[f"model={model}", f"{setting}={value}", f"seed={seed}"],
+                **fields,
+            ),
+        )
+        for value, loss in by_value.items()
+        for seed in seeds
+    ]
+
+
+LR = "optim.lr"
+
+
+@pytest.mark.parametrize(
+    ("runs", "sentences"),
+    [
+        (numbers("a", LR, {0.1: 1, 10: 1}), ["optim.lr changed no number"]),
+        (numbers("a", LR, {0.1: 1, 10: 2}), []),
+        (numbers("a", LR, {0.1: 1, 10: 2, 20: 2}), ["optim.lr=10 and 20 changed no number"]),
+        (
+            numbers("a", LR, {0.1: 1, 10: 1}) + numbers("b", LR, {0.1: 1, 10: 2}),
+            ["optim.lr changed no number of a"],
+        ),
+        (
+            numbers("a", "optim.scalar_lr", {0.1: 1, 10: 1}, parameters=0),
+            ["optim.scalar_lr changed no number: without parameters nothing is trained"],
+        ),
+        (  # one of the seeds differs
+            numbers("a", LR, {0.1: 1, 10: 1}) + numbers("a", LR, {0.1: 1, 10: 2}, seeds=(2,)),
+            [],
+        ),
+        (  # a table of another tool need not have the number that a setting changes
+            numbers("a", LR, {0.1: 1, 10: 1}, imported="line 1"),
+            [],
+        ),
+    ],
+)
+def test_settings_that_change_no_number_are_named(runs, sentences):
+    assert [note for note in told(runs) if "changed no number" in note] == sentences
+
+
+def test_a_rate_that_no_parameter_has_is_told_from_the_one_it_has():
+    """Rprop steps a width by `scalar_lr`."""
+    runs = [
+        Run(
+            f"outputs/{rate}-{seed}",
+            make_summary(
+                {"seed": seed, LR: rate, "optim.scalar_lr": 1.0}, metrics={"test_mse": 1.0 + seed}
+            ),
+        )
+        for rate, seed in product((0.1, 10), (0, 1))
+    ]
+    (note,) = [note for note in told(runs) if "changed" in note]
+    assert note == "optim.lr changed no number: optim.scalar_lr sets the step of a width"
+
+
+def test_rows_with_the_numbers_of_the_best_need_no_seeds():
+    same = numbers("a", LR, {0.1: 1, 10: 1})
+    assert not any("verdict" in note for note in told(same))
+    other = numbers("b", LR, {0.1: 1})
+    assert any(note.startswith("1 row lacks a verdict") for note in told([*same, *other]))

@@ -202,9 +202,16 @@ def test_rows_by_hand_gather_the_rest(frame):
     ],
 )
 def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
-    plain = {"results_version": 1, "metrics": {"steps": 100}}
     fair = [
-        ({"model._target_": m, "seed": 0}, {"choices": {"model": m}, **plain}) for m in ("a", "b")
+        (
+            {"model._target_": model, "seed": 0},
+            {
+                "results_version": 1,
+                "choices": {"model": model},
+                "metrics": {"steps": 100, "train_loss": loss},
+            },
+        )
+        for model, loss in (("a", 0.1), ("b", 0.2))
     ]
     assert not configurations_report(frame(*fair), TableRequest()).notes[1:]
     settings, given = fair[1]
