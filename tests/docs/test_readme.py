@@ -34,6 +34,15 @@ def test_what_it_shows_is_printed(lines, shown, succeeds):
     )
 
 
+@pytest.mark.parametrize("page", ["README.zh.md", "docs/results.md"])
+def test_pages_that_show_its_comparison_have_the_same_numbers(page):
+    (own,) = [shown for _, shown in SHOWN if "seeds 40" in shown]
+    head, line, *rows = own.splitlines()[:5]
+    text = (ROOT / page).read_text()
+    assert f"{head}\n" in text
+    assert "\n".join([line, *rows]) in text
+
+
 def numbers_and_words(line: str):
     return [number_or_word(each) for each in line.split()]
 
