@@ -18,7 +18,15 @@ from attnexp.attention.base import Memory
 from attnexp.attention.multihead import AttentionFactory, MultiHead
 from attnexp.core.masks import causal_mask
 from attnexp.estimators.base import Compared, Estimator, EstimatorFactory
-from attnexp.scores.contract import require, require_close
+from attnexp.scores.contract import (
+    MANY_KEYS,
+    another_order,
+    at_any_parameters,
+    is_close,
+    require,
+    require_close,
+    with_other_parameters,
+)
 from attnexp.scores.scaled_dot import ScaledDot
 
 BATCH, HEADS, LENGTH, DIM = 3, 2, 7, 16
@@ -35,15 +43,17 @@ def made(make: AttentionFactory, kv_heads: int | None = None) -> MultiHead:
         return attention.double().eval()
 
 
-def draw_symbols() -> Tensor:
+def draw_symbols(length: int = LENGTH) -> Tensor:
     """Return random vectors of symbols in float64, of shape (batch, length, dim)."""
     generator = torch.Generator().manual_seed(13)
-    return torch.randn(BATCH, LENGTH, DIM, generator=generator, dtype=torch.float64)
+    return torch.randn(BATCH, length, DIM, generator=generator, dtype=torch.float64)
 
 
-def attended(attention: MultiHead, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the contexts and the weights of causal self-attention with padding."""
-    memory = attention.remember(x, x, causal_mask(LENGTH, x.device, SHOWN))
+def attended(
+    attention: MultiHead, x: Tensor, shown: Tensor | None = SHOWN
+) -> tuple[Tensor, Tensor]:
+    """Return the contexts and the weights of causal self-attention, with padding if `shown`."""
+    memory = attention.remember(x, x, causal_mask(x.shape[1], x.device, shown))
     context, weights = attention.attend(x, memory)
     assert weights is not None
     return context, weights
@@ -113,10 +123,11 @@ def shares_keys(make: AttentionFactory) -> None:
 
 def tells_the_truth_about_signs(make: AttentionFactory) -> None:
     """Weights are negative only if `signed`, and then some are."""
-    attention = made(make)
-    _, weights = attended(attention, 3 * draw_symbols())
-    found = bool((weights < 0).any())
-    require(attention.estimator.signed == found, f"signed of its estimator must be {found}")
+    x = 3 * draw_symbols(MANY_KEYS)
+    maps = [attended(made(each), x, shown=None)[1] for each in with_other_parameters(make)]
+    found = any(bool((weights < 0).any()) for weights in maps)
+    declared = made(make).estimator.signed
+    require(declared == found, f"signed of its estimator must be {found}")
 
 
 def has_right_gradients(make: AttentionFactory) -> None:
@@ -188,7 +199,7 @@ ATTENTION_CONTRACT: tuple[Callable[[AttentionFactory], None], ...] = (
 
 def estimated(make: EstimatorFactory) -> tuple[Estimator, Tensor, Compared]:
     """Return an estimator, weights of unmasked keys, and the queries and keys."""
-    attention, x = made(partial(MultiHead, estimator=make)), draw_symbols()
+    attention, x = made(partial(MultiHead, estimator=make)), draw_symbols(MANY_KEYS)
     memory, queries = attention.remember(x, x), attention.split(attention.W_q(x))
     scores = attention.score.compare(attention.score.project_queries(queries), memory.keys)
     weights = scores if attention.estimator.needs_products else scores.softmax(dim=-1)
@@ -197,24 +208,28 @@ def estimated(make: EstimatorFactory) -> tuple[Estimator, Tensor, Compared]:
 
 def sums_to_one_as_declared(make: EstimatorFactory) -> None:
     """If `sums_to_one`, effective weights sum to 1, also of weights that sum to less."""
-    estimator, weights, compared = estimated(make)
-    sums = estimator(0.5 * weights, compared).sum(dim=-1)
-    found = bool(torch.allclose(sums, torch.ones_like(sums)))
+    found = True
+    for each in with_other_parameters(make):
+        estimator, weights, compared = estimated(each)
+        sums = estimator(0.5 * weights, compared).sum(dim=-1)
+        found &= is_close(sums, torch.ones_like(sums))
     require(estimator.sums_to_one == found, f"sums_to_one must be {found}")
 
 
 def is_causal_as_declared(make: EstimatorFactory) -> None:
     """Keys in another order have their effective weights in that order, unless `causal`."""
-    estimator, weights, compared = estimated(make)
-    order = torch.tensor([4, 6, 2, 0, 1, 5, 3])
-    kept = None if compared.kept is None else compared.kept[..., order, :]
-    moved = estimator(
-        weights[..., order], compared._replace(keys=compared.keys[..., order, :], kept=kept)
-    )
-    found = not torch.allclose(moved, estimator(weights, compared)[..., order])
+    found, order = False, another_order(MANY_KEYS)
+    for each in with_other_parameters(make):
+        estimator, weights, compared = estimated(each)
+        kept = None if compared.kept is None else compared.kept[..., order, :]
+        moved = estimator(
+            weights[..., order], compared._replace(keys=compared.keys[..., order, :], kept=kept)
+        )
+        found |= not is_close(moved, estimator(weights, compared)[..., order])
     require(estimator.causal == found, f"causal must be {found}: the order of keys matters, or not")
 
 
+@at_any_parameters
 def takes_heads_as_declared(make: EstimatorFactory) -> None:
     """If `by_head`, the effective weights of a query follow from its own row in the head."""
     estimator, weights, compared = estimated(make)

@@ -49,8 +49,9 @@ EPILOG = """examples:
 
 The test runs the contract of the kind. Its worked case fails until you have written your own.
 A normalizer declares `sums_to_one` and `shift_invariant`, and `treats_keys_alike` if it does not;
-a score declares `compact`, and an estimator `signed`, `sums_to_one`, `causal` and `by_head`. The
-contract fails if a declaration is wrong. A run believes it.
+a score declares `compact`, and `treats_keys_alike` if it does not; an estimator `signed`,
+`sums_to_one`, `causal` and `by_head`. The contract fails if a declaration is wrong. A run believes
+it.
 
 `attnexp new sequences lookup` writes this class:
 

@@ -27,6 +27,9 @@ class Score(nn.Module, ABC):
     compact: ClassVar[bool] = False
     """Whether keys out of reach have the score minus infinity, which may leave a query no key."""
 
+    treats_keys_alike: bool = True
+    """Whether keys in another order have the same scores, in that order."""
+
     of_products: bool = False
     """Whether it is made of products, by which points on a line cannot be told apart."""
 

@@ -9,9 +9,11 @@ score breaks the contract. A test runs them all:
 """
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
 from attnexp.scores.base import Score
@@ -19,17 +21,62 @@ from attnexp.scores.base import Score
 ScoreMaker = Callable[[int, int], Score]
 """Makes a score for queries and keys of these sizes, with the same parameters each time."""
 
+Maker = TypeVar("Maker", bound=Callable[..., nn.Module])
+
 BATCH = (2, 11)
 QUERIES, KEYS, DIM = 3, 5, 7
 """Unequal primes, so that a score with swapped axes fails."""
 
+MANY_KEYS = 24
+"""The keys with which declared facts are tested: more than a rule for few keys reaches."""
 
-def vectors(*batch: int, query_dim: int = DIM, key_dim: int = DIM) -> tuple[Tensor, Tensor]:
-    """Return random queries and keys in float64, with the leading axes `batch`."""
+
+def with_other_parameters(make: Maker) -> tuple[Maker, ...]:
+    """Return makers of a module as it is made, and with two draws of its parameters from N(0, 1).
+
+    What a module declares is true of what it learns, too.
+    """
+
+    def drawn(seed: int) -> Any:
+        def made(*sizes: Any, **settings: Any) -> nn.Module:
+            module = make(*sizes, **settings)
+            generator = torch.Generator().manual_seed(seed)
+            with torch.no_grad():
+                for parameter in module.parameters():
+                    parameter.copy_(torch.randn(parameter.shape, generator=generator))
+            return module
+
+        return made
+
+    return make, drawn(1), drawn(2)
+
+
+def at_any_parameters(
+    check: Callable[[Maker], None],
+) -> Callable[[Maker], None]:
+    """Return a check that is made with each of `with_other_parameters`."""
+
+    @wraps(check)
+    def of_each(make: Maker) -> None:
+        for each in with_other_parameters(make):
+            check(each)
+
+    return of_each
+
+
+def vectors(
+    *batch: int, query_dim: int = DIM, key_dim: int = DIM, number: int = KEYS
+) -> tuple[Tensor, Tensor]:
+    """Return random queries and a `number` of keys in float64, with the leading axes `batch`."""
     generator = torch.Generator().manual_seed(3)
     queries = torch.randn(*batch, QUERIES, query_dim, generator=generator, dtype=torch.float64)
-    keys = torch.randn(*batch, KEYS, key_dim, generator=generator, dtype=torch.float64)
+    keys = torch.randn(*batch, number, key_dim, generator=generator, dtype=torch.float64)
     return queries, keys
+
+
+def another_order(number: int) -> Tensor:
+    """Return the places 0, 1, ... in another order, in which few keys keep theirs."""
+    return torch.randperm(number, generator=torch.Generator().manual_seed(5))
 
 
 def takes_any_leading_axes(make: ScoreMaker) -> None:
@@ -53,14 +100,18 @@ def scores_a_batch_as_its_examples(make: ScoreMaker) -> None:
 
 
 def permutes_columns_with_keys(make: ScoreMaker) -> None:
-    """Keys in another order have their scores in that order."""
-    score = _double(make)
-    queries, keys = vectors()
-    order = torch.tensor([4, 2, 0, 1, 3])
-    moved, still = score(queries, keys[order]), score(queries, keys)[:, order]
-    require_close(moved, still, "the score of a key depends on its place or on other keys")
+    """Keys in another order have their scores in that order, exactly if `treats_keys_alike`."""
+    queries, keys = vectors(number=MANY_KEYS)
+    order = another_order(MANY_KEYS)
+    scores = [_double(each) for each in with_other_parameters(make)]
+    found = all(
+        is_close(score(queries, keys[order]), score(queries, keys)[:, order]) for score in scores
+    )
+    why = "alike in any order" if found else "the score of a key depends on its place or on others"
+    require(scores[0].treats_keys_alike == found, f"treats_keys_alike must be {found}: {why}")
 
 
+@at_any_parameters
 def permutes_rows_with_queries(make: ScoreMaker) -> None:
     """Queries in another order have their scores in that order."""
     score = _double(make)
@@ -143,16 +194,18 @@ def takes_unequal_dimensions_or_says_no(make: ScoreMaker) -> None:
     _require_shape(score(*vectors(query_dim=2, key_dim=DIM)), (QUERIES, KEYS))
 
 
+@at_any_parameters
 def declares_minus_infinity(make: ScoreMaker) -> None:
     """`compact` is true if keys far away, or zero vectors, have the score minus infinity."""
     score = _double(make)
-    queries, keys = vectors()
+    queries, keys = vectors(number=MANY_KEYS)
     none = torch.zeros(1, DIM, dtype=torch.float64)
     scores = score(torch.cat([queries, none]), torch.cat([1e3 * keys, none]))
     found = bool((scores == -torch.inf).any())
     require(score.compact or not found, "compact must be True: a score is minus infinity")
 
 
+@at_any_parameters
 def agrees_with_its_dot_product(make: ScoreMaker) -> None:
     """The dot product form of a score, if there is one, gives the same weights."""
     score = _double(make)
@@ -169,6 +222,7 @@ def agrees_with_its_dot_product(make: ScoreMaker) -> None:
     )
 
 
+@at_any_parameters
 def is_even_as_declared(make: ScoreMaker) -> None:
     """A score is the same with -w as with w for each parameter w that is declared `even`."""
     score = _double(make)
@@ -211,8 +265,13 @@ def require(holds: bool, otherwise: str) -> None:
 
 def require_close(found: Tensor, expected: Tensor, otherwise: str) -> None:
     """Raise AssertionError unless two tensors are equal up to rounding, in shape and dtype too."""
+    require(is_close(found, expected), otherwise)
+
+
+def is_close(found: Tensor, expected: Tensor) -> bool:
+    """Return whether two tensors are equal up to rounding, in shape and dtype too."""
     same = found.shape == expected.shape and found.dtype == expected.dtype
-    require(same and torch.allclose(found, expected, rtol=1e-7, atol=1e-7), otherwise)
+    return same and torch.allclose(found, expected, rtol=1e-7, atol=1e-7)
 
 
 def _require_shape(scores: Tensor, shape: tuple[int, ...]) -> None:

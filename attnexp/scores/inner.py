@@ -20,6 +20,7 @@ class Inner(Score):
         make = _class_named(name, inner) if isinstance(inner, str) else inner
         self.inner = make(query_dim=query_dim, key_dim=key_dim)
         self.of_products = self.inner.of_products
+        self.treats_keys_alike = self.inner.treats_keys_alike
         if self.inner.compact:
             raise ValueError(
                 f"inner of model={name} must have a score for every query and key, got "

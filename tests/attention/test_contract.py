@@ -127,6 +127,25 @@ def test_a_check_of_estimators_fails_for_what_it_forbids(check):
         check(BREAKERS[check.__name__])
 
 
+class Subtracts(LocalConstant):
+    """Learns how much of the mean weight it takes off, and takes none off at first."""
+
+    def __init__(self, *args, **sizes):
+        super().__init__(*args, **sizes)
+        self.share = torch.nn.Parameter(torch.zeros(()))
+
+    def forward(self, weights, compared):
+        seen = weights != 0
+        return weights - self.share.square() * weights.mean(dim=-1, keepdim=True) * seen
+
+
+def test_an_estimator_that_learns_negative_weights_is_signed():
+    signs = ESTIMATOR_CONTRACT[5]
+    with pytest.raises(AssertionError, match="signed of its estimator must be True"):
+        signs(Subtracts)
+    signs(type("Signed", (Subtracts,), {"signed": True}))
+
+
 def test_an_estimator_meets_the_contract_of_attention():
     names = [named(check) for check in ESTIMATOR_CONTRACT]
     assert names[:-3] == [named(check) for check in ATTENTION_CONTRACT]

@@ -159,7 +159,6 @@ BREAKERS = {
     "gives_masked_keys_nothing": Unmasked,
     "tells_low_scores_from_masked_keys": Unmasked,
     "leaves_an_empty_row_at_zero": Unmasked,
-    "permutes_with_keys": made(lambda scores, seen: scores.cumsum(dim=-1).softmax(dim=-1)),
     "passes_on_what_is_not_a_number": made(lambda scores, seen: scores.nan_to_num().softmax(-1)),
     "tells_the_truth_about_its_class": made(lambda scores, seen: scores.sigmoid()),
     "has_right_gradients": made(lambda scores, seen: scores.detach().softmax(-1) + 0 * scores),
@@ -167,13 +166,38 @@ BREAKERS = {
 }
 
 
-PLACES = torch.arange(9.0)
+PLACES = torch.arange(50.0)
+
+
+def late(scores):
+    return (PLACES[: scores.shape[-1]] > 8).to(scores)
+
+
+class Steepens(Softmax):
+    """Learns a weight that is lost, and at first loses none."""
+
+    def __init__(self, heads):
+        super().__init__(heads)
+        self.lost = torch.nn.Parameter(torch.zeros(()))
+
+    def normalize(self, scores, seen):
+        return scores.softmax(dim=-1) * torch.exp(-self.lost.square())
+
+
+def test_what_a_normalizer_learns_to_do_counts():
+    with pytest.raises(AssertionError, match="sums_to_one must be False"):
+        tells_the_truth_about_its_class(Steepens)
+    truth = type("Truth", (Steepens,), {"sums_to_one": False})
+    for check in NORMALIZER_CONTRACT:
+        check(truth)
 
 
 def test_a_wrong_claim_about_the_order_of_keys_is_found():
     for truth, normalize in (
         (True, lambda scores, seen: scores.softmax(dim=-1)),
         (False, lambda scores, seen: (scores + PLACES[: scores.shape[-1]]).softmax(dim=-1)),
+        # the first nine keys are treated alike
+        (False, lambda scores, seen: (scores + late(scores)).softmax(dim=-1)),
     ):
         wrong = made(normalize, treats_keys_alike=not truth)
         with pytest.raises(AssertionError, match=f"treats_keys_alike must be {truth}"):

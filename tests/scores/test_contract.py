@@ -11,8 +11,14 @@ from hydra.utils import get_object
 from torch.func import functional_call
 
 from attnexp.scores import Score
-from attnexp.scores.contract import SCORE_CONTRACT
+from attnexp.scores.base import require_equal_dims
+from attnexp.scores.contract import (
+    SCORE_CONTRACT,
+    declares_minus_infinity,
+    permutes_columns_with_keys,
+)
 from attnexp.scores.gaussian import Gaussian
+from attnexp.scores.query_key_norm import QueryKeyNorm
 
 
 def class_and_settings(name):
@@ -155,6 +161,52 @@ BREAKERS = {
 def test_a_check_fails_for_what_it_forbids(check):
     with pytest.raises(AssertionError):
         check(BREAKERS[check.__name__])
+
+
+class Placed(Score):
+    """Learns a number for each place, which is zero at first."""
+
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim)
+        require_equal_dims("placed", query_dim, key_dim)
+        self.of_place = torch.nn.Parameter(torch.zeros(64))
+
+    def compare(self, queries, keys):
+        return queries @ keys.mT + self.of_place[: keys.shape[-2]]
+
+
+class Honest(Placed):
+    treats_keys_alike = False
+
+
+class Timid(Gaussian):
+    treats_keys_alike = False
+
+
+def test_a_score_that_learns_to_depend_on_place_says_so():
+    with pytest.raises(AssertionError, match="treats_keys_alike must be False"):
+        permutes_columns_with_keys(Placed)
+    for check in SCORE_CONTRACT:
+        check(Honest)
+    with pytest.raises(AssertionError, match="treats_keys_alike must be True"):
+        permutes_columns_with_keys(Timid)
+    around = QueryKeyNorm(4, 4, inner=Honest)
+    assert not around.treats_keys_alike
+
+
+class Forgets(Placed):
+    """Learns keys that are out of reach, and has none at first."""
+
+    treats_keys_alike = False
+
+    def compare(self, queries, keys):
+        scores = super().compare(queries, keys)
+        return scores.masked_fill(self.of_place[: keys.shape[-2]] > 1, -torch.inf)
+
+
+def test_a_score_that_learns_to_be_minus_infinity_says_so():
+    with pytest.raises(AssertionError, match="compact must be True"):
+        declares_minus_infinity(Forgets)
 
 
 @pytest.mark.parametrize("name", LEARNED)

@@ -13,7 +13,7 @@ from attnexp.architectures.positions.base import Positions, PositionsFactory
 from attnexp.attention.contract import BATCH, DIM, HEADS, LENGTH, draw_symbols
 from attnexp.attention.multihead import MultiHead
 from attnexp.core.masks import causal_mask
-from attnexp.scores.contract import require, require_close
+from attnexp.scores.contract import at_any_parameters, require, require_close
 from attnexp.scores.scaled_dot import ScaledDot
 
 PLACES = torch.stack([torch.arange(LENGTH), torch.arange(LENGTH) // 2, torch.arange(LENGTH) % 5])
@@ -59,6 +59,7 @@ def keep_the_shape(make: PositionsFactory) -> None:
     require(fits, f"a bias does not fit scores of shape {pairs}")
 
 
+@at_any_parameters
 def place_each_example_alone(make: PositionsFactory) -> None:
     """Examples with places of their own have the contexts that each has alone."""
     positions, x, every = made(make), draw_symbols(), slice(None)
@@ -68,6 +69,7 @@ def place_each_example_alone(make: PositionsFactory) -> None:
         require_close(together[i : i + 1], alone, "an example depends on the places of another")
 
 
+@at_any_parameters
 def place_a_symbol_as_decoding_does(make: PositionsFactory) -> None:
     """A query that comes alone, as in decoding, has the context that it has among the others."""
     positions, x = made(make), draw_symbols()
