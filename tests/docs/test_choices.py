@@ -55,7 +55,6 @@ SIZES = {
     "sine_v1": "{num_train} points",
     "mqar": "{length} symbols of {vocab_size:,}, {min_pairs} to {max_pairs} pairs",
     "nback": "{num_answers} of {min_length} to {max_length} symbols",
-    "local_count": "{num_answers} of {min_length} to {max_length} symbols",
     "selective_copying": "{num_symbols} symbols at random places among blanks, {length} in all",
     "tiled": "{min_period} to {max_period} symbols long, {length} in all",
     "max": "{min_items} to {max_items} items",

@@ -63,7 +63,7 @@ FEW = ("data.num_train=200", "data.num_validation=50", "data.num_test=50")
 
 
 def write_data(folder):
-    """Write the files that the commands name: a table, sentences and a dictionary."""
+    """Write the files that the commands name: a table and sentences."""
     rows = "".join(f"{i},{i * i % 7},{i % 3}\n" for i in range(12))
     for name in ("my.csv", "table.csv"):
         (folder / name).write_text(f"a,b,c\n{rows}")
@@ -73,8 +73,6 @@ def write_data(folder):
     for name, side in zip(("a.de", "a.en"), ("die Katze", "the cat"), strict=True):
         (folder / name).write_text("".join(f"{side} {n}\n" for n in "abcdefgh"))
     (folder / "my.txt").write_text("the cat sat on the mat. " * 100)
-    words = "".join(f"{a}{b}n  {a.upper()} IH1 N\n" for a in "bdfgkl" for b in "aeiou")
-    (folder / "my.dict").write_text(words)
 
 
 def lessened(words):
@@ -89,13 +87,6 @@ def lessened(words):
         words = [word for word in words if not word.startswith("data.num_train")]
     if "data=text" in text:
         words += ["data.length=8", "data.num_train=20"]
-    if "data=g2p" in text:
-        words += [
-            "data.path=my.dict",
-            "data.num_train=20",
-            "data.num_validation=5",
-            "data.num_test=5",
-        ]
     if "data=reverse" in text:
         words += FEW
     plain = {"--help", "--version", "--cfg", "--info", "--dry-run"} & set(words)
@@ -104,7 +95,7 @@ def lessened(words):
 
 def test_there_are_commands():
     assert len(LINES) >= 50
-    for name in ("table", "nile", "pairs", "text", "g2p"):
+    for name in ("table", "nile", "pairs", "text"):
         assert sum(f"data={name}" in line for line in commands("docs/data.md")) >= 2
 
 

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS = ("joblib", "slurm", "tensorboard", "nile", "g2p", "exercises")
+EXTRAS = ("joblib", "slurm", "tensorboard", "nile", "exercises")
 
 
 def pins(name: str) -> dict[str, Version]:

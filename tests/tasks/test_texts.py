@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf
 
-from attnexp.tasks.pronunciation import Pronunciation
 from attnexp.tasks.texts import Texts, error_rate
 from attnexp.tasks.translation import Translation, tokenizer_of
 
@@ -22,10 +21,6 @@ def test_a_text_that_is_right_has_the_best_of_everything():
     assert Translation().measure_texts(right) == pytest.approx(
         {"bleu": 100, "chrf": 100, "character_error_rate": 0}
     )
-    assert Pronunciation().measure_texts(right) == {
-        "phoneme_error_rate": 0,
-        "word_error_rate": 0,
-    }
 
 
 def test_references_of_different_number_are_those_of_each_answer():
@@ -98,11 +93,3 @@ def test_chinese_that_is_nearly_right_has_nearly_all_of_bleu():
     assert Translation().measure_texts(texts)["bleu"] > 85
     (note,) = Translation(tokenize="13a").text_notes(texts)
     assert "task.tokenize=zh suits it" in note
-
-
-def test_a_word_is_right_in_any_of_its_pronunciations():
-    texts = Texts(["R IY D", "B IY D"], [("R EH D", "R IY D"), ("B EH D",)])
-    assert Pronunciation().measure_texts(texts) == {
-        "phoneme_error_rate": 1 / 6,
-        "word_error_rate": 1 / 2,
-    }
