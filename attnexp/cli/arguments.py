@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -17,7 +16,7 @@ from attnexp.core.language import LANGUAGES
 from attnexp.runs.files import SUMMARY
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import FORMATS, Output, chosen_format
-from attnexp.tables.paper import Paper, of_venue
+from attnexp.tables.paper import Paper
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
 
@@ -239,7 +238,6 @@ def caption(text: str) -> str:
     return text
 
 
-OF_LATEX = ("label", "caption", "digits")
 """The arguments of `add_output` that are for LaTeX alone."""
 
 
@@ -263,25 +261,20 @@ def add_output(parser: Arguments) -> None:
     )
 
 
-def asked_output(arguments: argparse.Namespace, of_latex: Sequence[str] = OF_LATEX) -> Output:
+def asked_output(arguments: argparse.Namespace) -> Output:
     """Return the output that the arguments of `add_output` ask for.
 
-    A table in LaTeX fits the page of a `--venue`. `of_latex` are the arguments for LaTeX alone.
-
-    Raises RequestError for an argument that the format has no use for, and for a venue whose page
-    is not known.
+    Raises RequestError for an argument that the format has no use for.
     """
     form = chosen_format(arguments.format, arguments.output)
     if arguments.columns and form in ("csv", "json"):
         raise RequestError(
             f"--columns is for table, markdown and latex: {form} always has every column"
         )
-    for name in of_latex:
+    for name in ("label", "caption", "digits"):
         if getattr(arguments, name) is not None and form != "latex":
             raise RequestError(f"--{name} is for LaTeX, and this is {form}: add --format latex")
     paper = Paper(arguments.label or "", arguments.caption or "", arguments.digits)
-    if arguments.venue is not None and form == "latex":
-        paper = replace(paper, page=of_venue(arguments.venue))
     return Output(form, arguments.output, arguments.columns, paper)
 
 

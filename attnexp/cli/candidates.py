@@ -5,10 +5,8 @@ before it. It imports nothing heavy, and no code of the user.
 """
 
 import argparse
-import ast
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -89,29 +87,3 @@ def runs_and_laws(prefix: str, **others: Any) -> Iterator[str]:
     """Yield runs and interventions."""
     yield from runs(prefix, **others)
     yield from laws(**others)
-
-
-def pictures() -> list[str]:
-    """Return the names of the pictures, read in the source: importing it imports matplotlib."""
-    return [
-        ast.literal_eval(node.args[0])
-        for node in ast.walk(_source("attnexp.plots.catalogue"))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Picture"
-    ]
-
-
-def venues() -> list[str]:
-    """Return the venues of tueplots, read in its source: importing it imports matplotlib."""
-    return [
-        node.name
-        for node in _source("tueplots.bundles").body
-        if isinstance(node, ast.FunctionDef)
-        and not (node.name.startswith("_") or node.name.endswith("_dark_bg"))
-    ]
-
-
-def _source(module: str) -> ast.Module:
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import Arguments, count
-from attnexp.cli.candidates import names, venues
+from attnexp.cli.candidates import names
 from attnexp.core.errors import RequestError, choices_text, none_of
+from attnexp.plots.names import VENUES
 from attnexp.runs import files
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def add_look(parser: Arguments) -> None:
     )
     parser.add_argument(
         "--venue",
-        completes=names(venues),
+        completes=names(lambda: VENUES),
         metavar="NAME",
         help="width and type of neurips2024, icml2024, jmlr2001, ...",
     )

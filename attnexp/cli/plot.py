@@ -16,7 +16,7 @@ from attnexp.cli.arguments import (
     listed,
     places,
 )
-from attnexp.cli.candidates import pictures, several
+from attnexp.cli.candidates import several
 from attnexp.cli.drawing import (
     add_grid,
     add_look,
@@ -29,6 +29,7 @@ from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, writable
 from attnexp.core.language import speaking
+from attnexp.plots.names import PictureName
 from attnexp.runs import files
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def main(argv: Sequence[str]) -> None:
     view = View(arguments.attention, arguments.layer, arguments.head, arguments.example)
     paths = arguments.paths or [Path(OUTPUTS)]
     runs = chosen_runs(paths, arguments.where, arguments.results_version)
-    kinds = check_all(arguments.kind, pictures(), "kind")
+    kinds = check_all(arguments.kind, list(PictureName), "kind")
     formats = check_all(arguments.format, FORMATS, "format")
     check_animated(formats, kinds)
     look = asked_look(arguments, asked_names(arguments, runs))
@@ -122,9 +123,9 @@ def make_parser() -> Arguments:
         "--kind",
         type=listed,
         default=[],
-        completes=several(pictures),
+        completes=several(lambda: PictureName),
         metavar="NAME,...",
-        help=choices_text(pictures()),
+        help=choices_text(list(PictureName)),
     )
     parser.add_argument(
         "--format",

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import (
-    OF_LATEX,
     Arguments,
     add_judgement,
     add_output,
@@ -17,13 +16,11 @@ from attnexp.cli.arguments import (
     limit,
     listed,
 )
-from attnexp.cli.candidates import names
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.tables.formats import emit
 from attnexp.tables.grid import ROWS, Report, with_columns
-from attnexp.tables.paper import VENUES
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
@@ -44,7 +41,6 @@ EPILOG = """examples:
   attnexp results --name additive=Bahdanau     another name for a row
   attnexp results --output table.tex           also .csv, .md, .json and .txt
   attnexp results --output dates.tex --label tab:dates --digits 3 --columns mean,interval
-  attnexp results --output dates.tex --venue neurips2024
 """
 
 
@@ -54,7 +50,7 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense and a file that cannot be written.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    output = asked_output(arguments, (*OF_LATEX, "venue"))
+    output = asked_output(arguments)
     if arguments.runs:
         check_ungathered(arguments)
     from attnexp.select.collect import OUTPUTS, collect
@@ -163,12 +159,6 @@ def make_parser() -> Arguments:
         "--costs", action="store_true", help="also parameters, steps, seconds and memory"
     )
     add_output(parser)
-    parser.add_argument(
-        "--venue",
-        completes=names(lambda: sorted(VENUES)),
-        metavar="NAME",
-        help="for LaTeX: the page of neurips2024, iclr2024, icml2024, ...",
-    )
     parser.add_argument(
         "--limit",
         type=limit,

@@ -1,4 +1,4 @@
-"""The list of all pictures, and how they are written. Adding a picture is one entry here."""
+"""The list of all pictures, and how they are written. Adding one is an entry here, and its name."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
@@ -19,6 +19,7 @@ from attnexp.plots.look import Look
 from attnexp.plots.loss import draw_losses
 from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, growth_frames
 from attnexp.plots.metric import draw_metric
+from attnexp.plots.names import PictureName
 from attnexp.plots.positions import draw_encodings
 from attnexp.plots.probe_picture import draw_interventions
 from attnexp.plots.rate import compare_sizes
@@ -31,47 +32,47 @@ from attnexp.select.configurations import Comparison, comparisons
 
 PICTURES = (
     Picture(
-        "fit",
+        PictureName.FIT,
         "no curve was fitted: the data are sequences, or runs with several inputs are compared",
         of_comparison=draw_fit,
     ),
-    Picture("attention", "no attention was kept", draw_attention, compare_attention),
-    Picture("loss", "nothing was trained", of_comparison=draw_losses),
+    Picture(PictureName.ATTENTION, "no attention was kept", draw_attention, compare_attention),
+    Picture(PictureName.LOSS, "nothing was trained", of_comparison=draw_losses),
     Picture(
-        "widths",
+        PictureName.WIDTHS,
         "no learned width was checked: it takes a learned kernel that compares the inputs, and "
         "model.check_width=true",
         of_comparison=draw_widths,
     ),
     Picture(
-        "metric",
+        PictureName.METRIC,
         "there is only one configuration, and nothing to compare it with",
         of_comparison=draw_metric,
     ),
     Picture(
-        "growth",
+        PictureName.GROWTH,
         "no attention was kept while training: run with train.attention_every=N rerun=true",
         of_comparison=draw_growth,
         frames=growth_frames,
     ),
     Picture(
-        "lengths",
+        PictureName.LENGTHS,
         "exact match was not measured at lengths beyond those of training",
         of_comparison=draw_lengths,
     ),
     Picture(
-        "consistency",
+        PictureName.CONSISTENCY,
         "a rate takes runs of regression at three numbers of training points or more, with the "
         "same data otherwise",
         of_comparisons=compare_sizes,
     ),
     Picture(
-        "interventions",
+        PictureName.INTERVENTIONS,
         "no weights were replaced: `attnexp probe RUN` does that",
         of_comparison=draw_interventions,
     ),
     Picture(
-        "encoding",
+        PictureName.ENCODING,
         "no vectors tell symbols their positions: positions=sinusoidal and learned have them",
         draw_encodings,
     ),

@@ -4,7 +4,6 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import getmembers, isfunction
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
 from attnexp.plots.fonts import add_fonts
+from attnexp.plots.names import VENUES
 from attnexp.plots.style import (
     FAINT,
     FONTS,
@@ -189,14 +189,10 @@ def of_venue(name: str) -> Look:
 
 
 def _bundles() -> Mapping[str, Callable[[], Mapping[str, Any]]]:
-    """Return the bundles of tueplots. Those on dark ground are the others with other colours."""
+    """Return the bundles of the venues that the installed tueplots has."""
     from tueplots import bundles
 
-    return {
-        name: bundle
-        for name, bundle in getmembers(bundles, isfunction)
-        if not name.startswith("_") and not name.endswith("_dark_bg")
-    }
+    return {name: getattr(bundles, name) for name in VENUES if hasattr(bundles, name)}
 
 
 def _type_sizes(text: float, ticks: float) -> dict[str, float]:

@@ -25,9 +25,8 @@ DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of the dots of a Braille character, which is two dots wide and four high."""
 
 HALF = "\N{UPPER HALF BLOCK}"
-SHADES = " \N{LIGHT SHADE}\N{MEDIUM SHADE}\N{DARK SHADE}\N{FULL BLOCK}"
 PLAIN = " .:-=+*#%@"
-"""The characters from the smallest to the largest weight, with Unicode and with ASCII alone."""
+"""The characters from the smallest to the largest weight, without colours."""
 
 BELOW = " nN"
 """The characters from 0 to the most negative weight, without colours."""
@@ -287,8 +286,7 @@ def _cell(share: float, terminal: Terminal) -> tuple[str, Style]:
         return " ", Style(bgcolor=_colour(share, terminal), color=Color.from_rgb(*readable))
     if share < 0:
         return BELOW[round(min(-share, 1.0) * (len(BELOW) - 1))], Style()
-    shades = SHADES if terminal.unicode else PLAIN
-    return shades[round(min(share, 1.0) * (len(shades) - 1))], Style()
+    return PLAIN[round(min(share, 1.0) * (len(PLAIN) - 1))], Style()
 
 
 def _colour(share: float | None, terminal: Terminal) -> Color | None:

@@ -1,8 +1,7 @@
-"""Writes a report as LaTeX: a table environment for each table, fit for a page of two columns."""
+"""Writes a report as LaTeX: a table environment for each table, no wider than the line."""
 
 import math
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -10,15 +9,9 @@ from typing import Any
 
 from attnexp.core.console import number_text
 from attnexp.tables.grid import Grid, GridCell, Head, Report, folded, same_text
-from attnexp.tables.paper import BOLD_TYPE, FORMULA, Paper, text_width
+from attnexp.tables.paper import Paper
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-SIZE = 9.25
-"""The size of `small` type on a page of 10 pt: 9 pt, in which Computer Modern is a little wider."""
-
-GAP = 8.0
-"""The width between two columns of a table in pt."""
 
 PLAIN = Paper()
 
@@ -27,9 +20,6 @@ BOLD = r"\bfseries "
 
 DAGGER = r"$^\dagger$"
 """The mark of a row that has too few seeds for a verdict."""
-
-MARK = 0.45
-"""The width of the mark, as a part of the size of type."""
 
 LATIN = "\N{LATIN SMALL LETTER TURNED A}"
 """The first character that pdfLaTeX cannot print without further packages."""
@@ -47,7 +37,6 @@ class LatexTable:
 
     label: str
     caption: str
-    environment: str
     columns: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -57,12 +46,11 @@ class LatexTable:
 
 @dataclass(frozen=True)
 class LatexColumn:
-    """A column in LaTeX, and its width in pt."""
+    """A column in LaTeX."""
 
     kind: str
     head: str
     cells: Sequence[str]
-    width: float
 
 
 def as_latex(report: Report, paper: Paper = PLAIN) -> str:
@@ -137,49 +125,25 @@ _LATEX = {
 
 def _table(grid: Grid, place: int, paper: Paper) -> LatexTable:
     once = folded(grid, grid.rows)
-    every = {
-        i: _label_column(head, [row[i] for row in grid.rows], paper)
+    columns = [
+        _label_column(head, [row[i] for row in grid.rows])
         if i < grid.labels
         else _value_column(head, [row[i] for row in grid.rows], paper)
         for i, head in enumerate(grid.columns)
         if i not in once
-    }
+    ]
     comments = [grid.more] if grid.more else []
     if grid.common:
         comments.append(same_text(", ".join(grid.common)))
-    spare = sorted(
-        (i for i in every if grid.columns[i].spare), key=lambda i: (-grid.columns[i].spare, i)
-    )
-    left_out = []
-    while _width(every.values()) > paper.page.text and spare:
-        left_out.append(spare.pop())
-        del every[left_out[-1]]
-    if left_out:
-        heads = [grid.columns[i] for i in sorted(left_out)]
-        choose = ": --columns chooses the columns" if any(head.word for head in heads) else ""
-        comments.append(f"A page is too narrow for {', '.join(h.title for h in heads)}{choose}.")
-    columns = list(every.values())
-    width = _width(columns)
-    if width > paper.page.text:
-        comments.append(
-            f"The table is about {width:.0f} pt wide, and the text {paper.page.text:.0f} pt: "
-            "--columns chooses fewer columns, and --by shorter labels."
-        )
     return LatexTable(
         label=f"{paper.label}-{place}" if paper.label and place > 1 else paper.label,
         caption=_caption(grid, paper.caption if place == 1 else ""),
-        environment="table*" if width > paper.page.column < paper.page.text else "table",
         columns=f"@{{}}{''.join(column.kind for column in columns)}@{{}}",
         heads=[column.head for column in columns],
         rows=list(zip(*(column.cells for column in columns), strict=True)),
         remarks=_remarks(grid, once, paper.digits),
         comments=comments,
     )
-
-
-def _width(columns: Collection[LatexColumn]) -> float:
-    """Return about how wide a table is, in pt."""
-    return sum(column.width for column in columns) + GAP * (len(columns) - 1)
 
 
 def _caption(grid: Grid, caption: str) -> str:
@@ -204,39 +168,26 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
     return remarks
 
 
-def _label_column(head: Head, cells: Sequence[GridCell], paper: Paper) -> LatexColumn:
+def _label_column(head: Head, cells: Sequence[GridCell]) -> LatexColumn:
     texts = [latex_text(cell.text) + DAGGER * cell.unsure for cell in cells]
-    widths = paper.page.characters
-    marked = [text_width(cell.text, widths) + MARK * cell.unsure for cell in cells]
-    width = SIZE * max(text_width(head.title, widths), *marked, 0.0)
-    return LatexColumn("r" if head.right else "l", latex_text(head.title), texts, width)
+    return LatexColumn("r" if head.right else "l", latex_text(head.title), texts)
 
 
 def _value_column(head: Head, cells: Sequence[GridCell], paper: Paper) -> LatexColumn:
     """Return a column of siunitx if all cells are numbers or empty, else a column of text."""
-    title = head.short or head.title
+    title = latex_text(head.short or head.title)
     digits = paper.digits if head.measured else None
     written = [_numbers(cell, digits) for cell in cells]
-    characters = paper.page.characters
-    widths = [text_width(title, characters)]
-    for cell, own in zip(cells, written, strict=True):
-        form = cell.form.removesuffix(" *")
-        plain = text_width(form.format(*own), FORMULA) if own else text_width(cell.text, characters)
-        widths.append(plain * (BOLD_TYPE if cell.strong else 1.0))
     alone = [cell.form == "{}" and math.isfinite(cell.numbers[0]) for cell in cells]
     numbers = [own[0] for own, one in zip(written, alone, strict=True) if one]
     if not numbers or any(len(own) > 1 for own in written):
         texts = [_text(cell, digits) for cell in cells]
-        kind = "r" if head.right else "l"
-        return LatexColumn(kind, latex_text(title), texts, SIZE * max(widths))
+        return LatexColumn("r" if head.right else "l", title, texts)
     texts = [
         rf"{BOLD * cell.strong}{own[0]}" if one else f"{{{latex_text(cell.text)}}}"
         for cell, own, one in zip(cells, written, alone, strict=True)
     ]
-    form = _table_format(numbers)
-    bold = BOLD_TYPE if any(cell.strong for cell in cells) else 1.0
-    width = SIZE * max(*widths, bold * text_width(_longest(form), FORMULA))
-    return LatexColumn(f"S[table-format={form}]", f"{{{latex_text(title)}}}", texts, width)
+    return LatexColumn(f"S[table-format={_table_format(numbers)}]", f"{{{title}}}", texts)
 
 
 def _text(cell: GridCell, digits: int | None) -> str:
@@ -278,11 +229,6 @@ def _table_format(numbers: Sequence[str]) -> str:
     point = f".{after}" if after else ""
     power = f"e{_signed_length(exponents)}" if any(exponents) else ""
     return f"{whole}{point}{power}"
-
-
-def _longest(form: str) -> str:
-    """Return a number that takes all the places of a format, such as -00.0e-0 of -2.1e-1."""
-    return re.sub(r"\d+", lambda places: "0" * int(places[0]), form)
 
 
 def _signed_length(numbers: Sequence[str]) -> str:

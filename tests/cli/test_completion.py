@@ -13,10 +13,9 @@ from conftest import ROOT
 from imported import IMPORTED, python
 from tueplots import bundles
 
-from attnexp.cli import candidates
 from attnexp.cli.new import KINDS
 from attnexp.cli.verbs import VERBS
-from attnexp.plots.catalogue import PICTURES
+from attnexp.plots.names import VENUES
 
 ASK = """
 import json, os, sys
@@ -155,10 +154,9 @@ def test_every_option_of_every_verb_is_completed_without_an_error(folder):
     assert {line for line in names if line.split()[-1] not in found[line]} == set()
 
 
-def test_names_that_are_read_in_a_source_are_those_that_are_imported():
-    assert candidates.pictures() == [picture.name for picture in PICTURES]
+def test_venues_that_are_offered_are_those_of_tueplots():
     shown = {name for name in vars(bundles) if callable(getattr(bundles, name)) and name[0] != "_"}
-    assert set(candidates.venues()) == {name for name in shown if not name.endswith("_dark_bg")}
+    assert set(VENUES) == {name for name in shown if not name.endswith("_dark_bg")}
 
 
 class Shell:

@@ -319,11 +319,6 @@ def test_a_table_for_a_paper(results: Results):
     ("arguments", "text"),
     [
         (["--label", "tab:a"], "--label is for LaTeX, and this is table: add --format latex"),
-        (["--venue", "iclr2024"], "--venue is for LaTeX, and this is table: add --format latex"),
-        (
-            ["--venue", "nips", "--format", "latex"],
-            "--venue: 'nips' is not a choice: choose",
-        ),
         (["--caption", "A", "--format", "csv"], "--caption is for LaTeX, and this is csv"),
         (["--digits", "0", "--output", "a.md"], "--digits is for LaTeX, and this is markdown"),
         (["--columns", "mean", "--format", "csv"], "csv always has every column"),

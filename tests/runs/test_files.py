@@ -136,7 +136,6 @@ OF_NO_RUN = {
     "of attnexp's own files": (
         *("SOURCE.read_bytes", "TABLE.read_text", "pages[name].read_text", "OmegaConf.load"),
         *("(TEMPLATES / kind / f'{part}.txt').read_text", "Path(spec.origin).read_text"),
-        "(Path(__file__).parent / 'templates' / 'type_widths.json').read_text",
         "(FOLDER / name / in_language(file, language)).read_text",
         "path.read_text in cli/docs.py",
         "load in training/native_steps.py",
