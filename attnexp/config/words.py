@@ -36,9 +36,12 @@ PIECE = re.compile(r"\$\{[^}]+\}|\\[\\()\[\]{}:=, \t]|.", re.DOTALL)
 
 QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
-CALL = re.compile(r"([A-Za-z_][\w-]*)([ \t]*)\((.*)\)", re.ASCII | re.DOTALL)
+PART = re.compile(
+    rf"(?:^|,)([ \t]*(?:{QUOTED.pattern})[ \t]*(?=,|$)|(?:\$\{{[^}}]+\}}|\\.|[^,])*)", re.DOTALL
+)
+"""A part of a list between commas, which a part in quotes may hold."""
 
-ARGUMENT = re.compile(r"([ \t]*(?:[A-Za-z_][\w-]*[ \t]*=)?)(.*)", re.ASCII | re.DOTALL)
+CALL = re.compile(r"([A-Za-z_][\w-]*)([ \t]*)\(", re.ASCII)
 
 FUNCTIONS = create_functions()
 
@@ -69,35 +72,38 @@ OF_TRAINING = NEUTRAL - {"figures", "output_dir", "rerun", "fail_fast"}
 
 @lru_cache(maxsize=4096)
 def readable(word: str) -> str:
-    """Return a setting with quotes around each plain value that the grammar cannot read.
+    """Return a setting with quotes around plain text that the grammar cannot read.
 
-    A setting that it can read stays as it is, and so does one with several meanings or none: a
-    bracket or a quote that is not closed, or another setting in the same word.
+    Such text is the whole value, a value of several, or an element of one list. Another word stays
+    as it is.
     """
     name, sign, value = word.partition("=")
     if not sign or _is_readable(word):
         return word
-    try:
-        found = f"{name}={_plain(value) if _has_equals(value) else _elements(value)}"
-    except _UnclearError:
-        return word
+    listed = re.fullmatch(r"[ \t]*\[(.*)\][ \t]*", value, re.DOTALL)
+    if _has_equals(value):
+        found = f"{name}={_plain(value)}"
+    else:
+        text = ",".join(_quoted(part) for part in PART.findall(listed[1] if listed else value))
+        found = f"{name}=[{text}]" if listed else f"{name}={text}"
     return found if _is_readable(found) else word
 
 
 def closed(word: str) -> str:
     """Return a word with the brackets closed that it leaves open, if it is a setting then."""
-    expected: list[str] = []
-    for piece in PIECE.findall(QUOTED.sub("", word)):
-        if piece in CLOSING:
-            expected.append(CLOSING[piece])
-        elif piece in CLOSING.values() and (not expected or expected.pop() != piece):
-            return word
-    whole = word + "".join(reversed(expected))
+    whole = word + (_unclosed(QUOTED.sub("", word)) or "")
     return whole if _is_readable(whole) else word
 
 
-class _UnclearError(Exception):
-    """A value has several meanings or none."""
+def _unclosed(text: str) -> str | None:
+    """Return the brackets that close what a text leaves open, None if one closes what is not."""
+    expected: list[str] = []
+    for piece in PIECE.findall(text):
+        if piece in CLOSING:
+            expected.append(CLOSING[piece])
+        elif piece in CLOSING.values() and (not expected or expected.pop() != piece):
+            return None
+    return "".join(reversed(expected))
 
 
 def _is_readable(word: str) -> bool:
@@ -114,36 +120,18 @@ def _has_equals(value: str) -> bool:
     return "=" in signs and not re.search(r"\s.*=|[\[\](){},]|^['\"]", signs.strip(BLANK))
 
 
-def _elements(text: str) -> str:
-    return ",".join(map(_element, _split(text, ",")))
+def _quoted(text: str) -> str:
+    """Return plain text that the grammar cannot read in quotes, and other text as it is.
 
-
-def _element(text: str) -> str:
-    """Return one value as the grammar reads it. Raises _UnclearError if it is not plain text."""
-    if _is_readable(f"name={text}"):
-        return text
+    Text that begins with a quote or a bracket, calls a function or has an equals sign is not plain.
+    """
     bare = text.strip(BLANK)
-    if bare[0] == "[" and bare[-1] == "]":
-        return f"[{_elements(bare[1:-1])}]"
-    if bare[0] == "{" and bare[-1] == "}":
-        return f"{{{','.join(map(_pair, _split(bare[1:-1], ',')))}}}"
-    call = CALL.fullmatch(bare)
-    if call and (call[1] in FUNCTIONS.definitions or not call[2]):  # `speed (m/s)` is none
-        return f"{call[1]}({','.join(map(_argument, _split(call[3], ',')))})"
-    if bare[0] in {*"'\"", *CLOSING} or "=" in PIECE.findall(bare):
-        raise _UnclearError
+    call = CALL.match(bare)
+    calls = call and (call[1] in FUNCTIONS.definitions or not call[2])  # `speed (m/s)` is none
+    is_plain = bare and bare[0] not in {*"'\"", *CLOSING} and "=" not in PIECE.findall(bare)
+    if _is_readable(f"name={text}") or calls or not is_plain or _unclosed(bare) != "":
+        return text
     return _plain(text)
-
-
-def _pair(text: str) -> str:
-    key, *value = _split(text, ":")
-    return f"{key}:{_element(':'.join(value))}"
-
-
-def _argument(text: str) -> str:
-    found = ARGUMENT.fullmatch(text)
-    assert found is not None
-    return found[1] + _element(found[2])
 
 
 def _plain(text: str) -> str:
@@ -153,32 +141,6 @@ def _plain(text: str) -> str:
         pieces.pop()
     shown = (piece[1:] if piece[0] == "\\" and len(piece) > 1 else piece for piece in pieces)
     return QuotedString("".join(shown), Quote.single).with_quotes()
-
-
-def _split(text: str, separator: str) -> Iterator[str]:
-    """Yield the parts of a text between separators outside of brackets and quotes.
-
-    A quote begins a value; elsewhere it is an apostrophe. Raises _UnclearError for brackets that do
-    not match.
-    """
-    part, place, expected = "", 0, [""]
-    while place < len(text):
-        begins = part.rstrip(BLANK)[-1:] in {"", *",:=", *CLOSING}
-        found = (QUOTED.match(text, place) if begins else None) or PIECE.match(text, place)
-        assert found is not None
-        piece, place = found[0], found.end()
-        if piece == separator and len(expected) == 1:
-            yield part
-            part = ""
-            continue
-        if piece in CLOSING:
-            expected.append(CLOSING[piece])
-        elif piece in CLOSING.values() and expected.pop() != piece:
-            raise _UnclearError
-        part += piece
-    if len(expected) > 1:
-        raise _UnclearError
-    yield part
 
 
 def swept_groups(words: Iterable[str], loader: Any) -> dict[str, list[str]]:
