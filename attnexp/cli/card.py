@@ -10,9 +10,8 @@ from attnexp.cli.arguments import Arguments, count, fraction, listed
 from attnexp.cli.candidates import chosen
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError
+from attnexp.core.errors import RequestError
 from attnexp.runs.files import file_word
-from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.command_line import own_words
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ EPILOG = """examples:
   attnexp card --quick model=cosine --trials reverse,needle
   attnexp card --into a.json --trials sort           a trial that the card lacks
   attnexp card --compare a.json b.json               a table of cards, without their runs
-  attnexp card --check a.json                        two rows of a card, made anew
+  attnexp verify a.json                              rows of a card, made anew
   attnexp card --quick model=cosine --format json    for programs: the card, as in its file
 `attnexp docs card` says what each trial asks.
 """
@@ -43,9 +42,6 @@ def main(argv: Sequence[str]) -> None:
     each other, and a file that cannot be written.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    if arguments.check is not None:
-        _check(arguments)
-        return
     if arguments.compare:
         _compare(arguments)
         return
@@ -177,52 +173,6 @@ def _compare(arguments: argparse.Namespace) -> None:
     emit(leaderboard(trials), Output(form, arguments.output))
 
 
-def _check(arguments: argparse.Namespace) -> None:
-    from rich.markup import escape
-
-    from attnexp.cards.card_file import read_card
-    from attnexp.cards.check import certainty, checked, drawn, level_of, require_possible
-    from attnexp.cards.trial import MINUTES, read_tasks
-
-    others = (arguments.trials, arguments.baseline, arguments.into, arguments.compare)
-    if arguments.words or any(others) or arguments.dry_run or arguments.output or arguments.level:
-        raise RequestError("--check takes a card, --seed, --minutes and --config-dir alone")
-    if arguments.config_dir is not None:
-        search_user_modules(arguments.config_dir)
-    card, path = read_card(arguments.check), arguments.check
-    if card.results_version != RESULTS_VERSION:
-        raise RequestError(
-            f"{path} has results version {card.results_version}, and rows made anew would have "
-            f"{RESULTS_VERSION}: check it with the attnexp that made it"
-        )
-    level = level_of(card)
-    tasks = read_tasks(level, config_dir=arguments.config_dir)
-    require_possible(card, tasks)
-    by_name = {task.name: task for task in tasks}
-    minutes = arguments.minutes or MINUTES[level]
-    sentence = certainty(card)
-    cells = drawn(card, arguments.seed)
-    found = []
-    with console.progress("check", len(cells)) as advance:
-        for i, (trial, row) in enumerate(cells):
-            advance(i, f"{trial.name}: {row.label}")
-            task = by_name[trial.name]
-            found.append(checked(card, trial, row, task, minutes, arguments.config_dir))
-        advance(len(cells), "")
-    table = console.plain_table(["trial", "row", "stored", "anew", ""], right=["stored", "anew"])
-    for cell in found:
-        anew = "" if cell.again is None else console.number_text(cell.again)
-        texts = (cell.trial, cell.row, console.number_text(cell.stored), anew)
-        table.add_row(*map(escape, (*texts, cell.fault or "confirmed")))
-    console.out.print(table)
-    if faults := [cell for cell in found if cell.fault]:
-        raise RunFailedError(
-            f"{path} is not confirmed: "
-            + "; ".join(f"{cell.trial}, {cell.row}: {cell.fault}" for cell in faults)
-        )
-    console.say(f"{path}: {sentence}")
-
-
 def make_parser() -> Arguments:
     """Return the parser of the arguments."""
     parser = Arguments("card", "Try a mechanism in a battery of tasks.", EPILOG)
@@ -276,12 +226,6 @@ def _add_cards(parser: Arguments) -> None:
     """Add the arguments about cards that are there, and those of what is written."""
     parser.add_argument(
         "--compare", nargs="+", type=Path, metavar="CARD.json", help="cards to compare"
-    )
-    parser.add_argument(
-        "--check", type=Path, metavar="CARD.json", help="make two rows of a card anew, and compare"
-    )
-    parser.add_argument(
-        "--seed", type=count, default=1, metavar="N", help="--check: draw the rows by this seed"
     )
     parser.add_argument(
         "--format", choices=("table", "json"), help="default: as the FILE of --compare ends"

@@ -9,11 +9,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, fraction
+from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, count, fraction
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.core.time_limit import time_limit
@@ -30,6 +30,7 @@ EPILOG = """examples:
   attnexp verify outputs/RUN                          one run
   attnexp verify outputs --where "data=sine"          all finished runs on sine
   attnexp verify outputs/RUN --trust mine             a score or data set in your mine.py
+  attnexp verify a.json --rows 5 --seed 2             five rows of a card
   attnexp verify outputs --format json                for programs
 exit code: 0 if all are bit-identical or within tolerance, 1 if one is different or not verified
 """
@@ -40,6 +41,12 @@ BY_CLOCK = f"{ENDED}train.max_minutes"
 UNVERIFIED = "not verified"
 """The outcome of a run that could not be repeated."""
 
+MINUTES = 10.0
+"""The minutes of all runs together."""
+
+ROWS, SEED = 3, 1
+"""How many rows of a card are drawn, and the seed that draws them."""
+
 
 def main(argv: Sequence[str]) -> None:
     """Repeat the runs that the arguments name, and print of each how its numbers compare.
@@ -48,24 +55,34 @@ def main(argv: Sequence[str]) -> None:
     names code that is not trusted, and RunFailedError if a run differs or is not verified.
     """
     arguments = make_parser().parse_intermixed_args(argv)
+    cards = [path for path in arguments.paths if path.suffix == ".json" and not path.is_dir()]
+    _require_fit(arguments, cards)
     is_read = arguments.format == "json"  # by a program, which takes nothing else
     with console.aside(is_read):
-        records = _verify(arguments)
+        found = _verify_card(arguments, cards[0]) if cards else _verify(arguments)
     if is_read:
-        from attnexp.runs.origin.repeat import NOT_CHECKED
-
-        checked = {"tolerance": arguments.tolerance, "not_checked": NOT_CHECKED}
-        sys.stdout.write(json.dumps({"runs": records, **checked}) + "\n")
-    outcomes = [record["outcome"] for record in records]
+        sys.stdout.write(json.dumps({**found, "tolerance": arguments.tolerance}) + "\n")
+    what = "rows" if cards else "runs"
+    outcomes = [record["outcome"] for record in found[what]]
     counts = {
         "differ from what was stored": outcomes.count("different"),
         "could not be verified": outcomes.count(UNVERIFIED),
     }
-    if said := [f"{n} of {len(records)} runs {what}" for what, n in counts.items() if n]:
+    if said := [f"{n} of {len(outcomes)} {what} {how}" for how, n in counts.items() if n]:
         raise RunFailedError(", ".join(said))
 
 
-def _verify(arguments: argparse.Namespace) -> list[dict[str, object]]:
+def _require_fit(arguments: argparse.Namespace, cards: Sequence[Path]) -> None:
+    """Raise RequestError for runs and a card together, and for options of the other."""
+    if not cards and (arguments.rows is not None or arguments.seed is not None):
+        raise RequestError("--rows and --seed draw rows of a card: give a CARD.json")
+    if cards and len(arguments.paths) > 1:
+        raise RequestError(f"verify takes runs or one card, got {cards[0]} and others")
+    if cards and arguments.where:
+        raise RequestError("--where chooses runs, and this is a card: --rows and --seed draw rows")
+
+
+def _verify(arguments: argparse.Namespace) -> dict[str, Any]:
     """Repeat the runs, print of each how its numbers compare, and return it for programs."""
     from attnexp.runs.origin.repeat import NOT_CHECKED
     from attnexp.select.selection import selected
@@ -76,7 +93,8 @@ def _verify(arguments: argparse.Namespace) -> list[dict[str, object]]:
     with console.status("loading PyTorch"):
         from attnexp.config.trust import read_trust
     trust = read_trust(arguments.trust, arguments.config_dir)
-    end = time.monotonic() + arguments.seconds
+    minutes = MINUTES if arguments.minutes is None else arguments.minutes
+    end = time.monotonic() + 60 * minutes
     concerned: dict[str, list[str]] = {}
     records = []
     for run in runs:
@@ -101,7 +119,45 @@ def _verify(arguments: argparse.Namespace) -> list[dict[str, object]]:
         of = "" if len(runs) == 1 else f" ({len(paths)} of {len(runs)} runs)"
         console.warn(f"{sentence}{of}")
     console.say(f"not checked: {NOT_CHECKED}")
-    return records
+    return {"runs": records, "not_checked": NOT_CHECKED}
+
+
+def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
+    """Make rows of a card anew, print how their numbers compare, and return it for programs."""
+    from attnexp.cards.again import drawn, level_of, made_again, surroundings
+    from attnexp.cards.card_file import read_card
+    from attnexp.cards.trial import MINUTES, read_tasks
+    from attnexp.config.trust import read_trust
+
+    card = read_card(path)
+    level = level_of(card)
+    read_trust(arguments.trust, arguments.config_dir)
+    tasks = read_tasks(level, config_dir=arguments.config_dir)
+    minutes = MINUTES[level] if arguments.minutes is None else arguments.minutes
+    rows = drawn(card, arguments.rows or ROWS, SEED if arguments.seed is None else arguments.seed)
+    if not rows:
+        raise RequestError(f"{path} has no rows that can be made anew")
+    records = []
+    for trial, row in rows:
+        with console.status(f"{trial.name}: {row.label}"):
+            try:
+                repetition = made_again(
+                    card, (trial, row), tasks, minutes, arguments.config_dir, arguments.tolerance
+                )
+            except (RequestError, RunFailedError) as error:
+                verdict, record = _unverified(str(error))
+            else:
+                verdict, record = str(repetition), {**repetition.record(), "why": None}
+        console.out.print(escape(f"{trial.name}, {row.label}: {verdict}"), soft_wrap=True)
+        records.append({"trial": trial.name, "row": row.label, **record})
+    told = surroundings(card)
+    for sentence in told:
+        console.warn(sentence)
+    every = sum(len(trial.rows) for trial in card.trials)
+    left = f"{every - len(rows)} of {every} rows, how values were tuned, times and memory"
+    console.say(f"not checked: {left}")
+    records = [{**record, "surroundings": told} for record in records]
+    return {"rows": records, "not_checked": left}
 
 
 def _unverified(why: str) -> tuple[str, dict[str, object]]:
@@ -126,9 +182,9 @@ def _repeated(
     needed = run.summary.seconds or 0.0
     if needed >= seconds:
         raise RunFailedError(
-            f"it took {needed:.0f} seconds, and {max(seconds, 0):.0f} of --seconds are left"
+            f"it took {needed:.0f} seconds, and {max(seconds, 0):.0f} of --minutes are left"
         )
-    with time_limit(seconds, "it takes longer than the rest of --seconds"):
+    with time_limit(seconds, "it takes longer than the rest of --minutes"):
         prepared = _limited(rebuild(run.summary, run.folder, trust), run.summary, seconds / 60)
         with writable("TMPDIR", os.environ.get("TMPDIR", "/tmp")):
             place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")
@@ -138,7 +194,7 @@ def _repeated(
             except (Exception, SystemExit) as error:
                 raise RunFailedError(shortened(error_text(error), 160)) from error
             if any(note.startswith(BY_CLOCK) for note in summary.notes):
-                raise RunFailedError("it takes longer than the rest of --seconds")
+                raise RunFailedError("it takes longer than the rest of --minutes")
             repetition = compare(run, load_run(folder), tolerance)
             return repetition.of_changed(run.changed_files)
 
@@ -176,11 +232,16 @@ def make_parser() -> Arguments:
         help="largest |a - b| / max(1, |a|) within tolerance (default 0.0001)",
     )
     parser.add_argument(
-        "--seconds",
+        "--minutes",
         type=fraction,
-        default=600.0,
-        metavar="S",
-        help="time for all runs together; runs that take longer are not verified (default 600)",
+        metavar="M",
+        help="for all runs together (default 10), or for each row of a card (that of its level)",
+    )
+    parser.add_argument(
+        "--rows", type=count, metavar="N", help=f"rows of a card that are made anew ({ROWS})"
+    )
+    parser.add_argument(
+        "--seed", type=count, metavar="S", help=f"the seed that draws these rows ({SEED})"
     )
     add_trust(parser)
     parser.add_argument("--format", choices=("table", "json"), default="table")

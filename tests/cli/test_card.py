@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 from imported import IMPORTED, python
+from schemas import faults
 
 SMALL = ("--quick", "--seeds", "2", "--trials", "mine", "--device", "cpu")
 
@@ -217,11 +218,13 @@ def hostile(**changes):
     ],
     ids=["a class", "a path", "a tuned value"],
 )
-@pytest.mark.parametrize("how", [["--check"], ["--trials", "sine", "--into"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "how", [["verify"], ["card", "--device", "cpu", "--trials", "sine", "--into"]], ids=" ".join
+)
 def test_a_card_of_somebody_else_runs_no_code(refused, tmp_path, how, changes, word):
     (tmp_path / "evil.py").write_text("open('harmed', 'w')\nclass S: pass\n")
     hostile(**changes)
-    assert f"a.json: '{word}' is refused" in refused("card", "--device", "cpu", *how, "a.json")
+    assert f"a.json: '{word}' is refused" in refused(*how, "a.json")
     assert {path.name for path in tmp_path.iterdir()} == {"evil.py", "a.json"}
 
 
@@ -256,25 +259,29 @@ def test_a_card_that_was_killed_five_times_is_the_same(own, tmp_path):
 
 
 @pytest.mark.slow
-def test_two_rows_of_a_card_are_made_anew(own, succeeds, in_process):
+def test_rows_of_a_card_are_made_anew(own, succeeds, in_process, refused):
     """The same build gives the same numbers; a number that no run gives is found."""
-    words = own(GOOD)
-    succeeds("card", *words)
+    succeeds("card", *own(GOOD))
     there = ("--config-dir", "my_conf")
     card = Path("outputs/cards/mine-quick.json")
-    answer = succeeds("card", "--check", str(card), *there)
-    assert answer.stdout.count("confirmed") == 2
-    assert "2 of 2 rows of trials were made anew" in " ".join(answer.stdout.split())
+    answer = succeeds("verify", str(card), *there)
+    assert answer.stdout.count(": bit-identical") == 2
+    assert "not checked: 0 of 2 rows" in answer.stdout
+    one = succeeds("verify", str(card), *there, "--rows", "1", "--format", "json")
+    found = json.loads(one.stdout)
+    assert [each["outcome"] for each in found["rows"]] == ["bit-identical"]
+    assert faults("verify", found) == []
     forged = json.loads(card.read_text())
     forged["trials"][0]["rows"][0]["numbers"]["test_mse"]["1"] *= 1.001
     Path("forged.json").write_text(json.dumps(forged))
-    answer = in_process("card", "--check", "forged.json", *there)
+    answer = in_process("verify", "forged.json", *there)
     assert answer.returncode == 1
-    assert (
-        "forged.json is not confirmed: mine, mine: test_mse of seed 1: not the same now"
-        in answer.stderr
-    )
-    forged["seeds"] = 1
+    assert "mine, mine: different: test_mse of seed 1 by " in answer.stdout
+    assert "1 of 2 rows differ from what was stored" in answer.stderr
+    forged["trials"][0]["words"].append("data.noise=2")
     Path("forged.json").write_text(json.dumps(forged))
-    answer = in_process("card", "--check", "forged.json", *there)
-    assert "no command makes this card: mine, mine: there is no seed 2 among 1" in answer.stderr
+    answer = in_process("verify", "forged.json", *there)
+    assert "2 of 2 rows could not be verified" in answer.stderr
+    assert "give a CARD.json" in refused("verify", "outputs", "--rows", "2")
+    assert "runs or one card" in refused("verify", "outputs", str(card))
+    assert "--where chooses runs" in refused("verify", str(card), "--where", "data=sine")

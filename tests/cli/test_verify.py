@@ -174,13 +174,13 @@ def test_a_choice_of_another_class_is_not_verified(in_process, run, both):
 # An interrupt may come between the opening of a file and the block that closes it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_run_that_takes_longer_than_there_is_time_is_not_verified(in_process, run):
-    answer = in_process("verify", str(run), "--seconds", "0")
+    answer = in_process("verify", str(run), "--minutes", "0")
     assert answer.returncode == 1
-    assert "and 0 of --seconds are left" in answer.stdout
+    assert "and 0 of --minutes are left" in answer.stdout
     change_summary(run, lambda s: s.update(seconds=0.0))
-    answer = in_process("verify", str(run), "--seconds", "0.001")
+    answer = in_process("verify", str(run), "--minutes", "0.00002")
     assert answer.returncode == 1
-    assert "it takes longer than the rest of --seconds" in answer.stdout
+    assert "it takes longer than the rest of --minutes" in answer.stdout
 
 
 def test_a_run_that_its_clock_ended_is_repeated_to_the_bit(succeeds, tmp_path):
@@ -232,8 +232,8 @@ def test_the_time_bounds_what_is_not_training_too(in_process, succeeds, run, mon
 
     monkeypatch.setattr(Recording, "finish", slow)
     start = time.monotonic()
-    answer = in_process("verify", str(run), "--seconds", "5")
+    answer = in_process("verify", str(run), "--minutes", "0.083")
     assert time.monotonic() - start < 60
     assert answer.returncode == 1
-    assert "rnn: not verified: it takes longer than the rest of --seconds" in answer.stdout
+    assert "rnn: not verified: it takes longer than the rest of --minutes" in answer.stdout
     succeeds("verify", str(run))

@@ -1,6 +1,6 @@
 """Comparison of a run with its repetition: whether both have the same numbers, and where not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -41,6 +41,16 @@ class Repetition:
     where: str
     surroundings: list[str]
 
+    @classmethod
+    def of(
+        cls, differences: Mapping[str, float], tolerance: float, surroundings: list[str]
+    ) -> "Repetition":
+        """Return the comparison by the differences of what is not the same, by its name."""
+        where = max(differences, key=lambda name: differences[name], default="")
+        largest = differences.get(where, 0.0)
+        close: Outcome = "within tolerance" if largest <= tolerance else "different"
+        return cls(close if differences else "bit-identical", largest, where, surroundings)
+
     def __str__(self) -> str:
         if self.outcome == "bit-identical":
             return self.outcome
@@ -76,16 +86,7 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
     It is bit-identical if nothing differs, and within tolerance if numbers differ by no more than
     `tolerance`. Raises RequestError and UnreadableRunError for files that cannot be read.
     """
-    differences = dict(_differences(stored, again))
-    where = max(differences, key=lambda name: differences[name], default="")
-    largest = differences.get(where, 0.0)
-    close: Outcome = "within tolerance" if largest <= tolerance else "different"
-    return Repetition(
-        outcome=close if differences else "bit-identical",
-        largest=largest,
-        where=where,
-        surroundings=surroundings(stored, again),
-    )
+    return Repetition.of(dict(_differences(stored, again)), tolerance, surroundings(stored, again))
 
 
 def surroundings(stored: Run, again: Run) -> list[str]:
@@ -106,19 +107,24 @@ def surroundings(stored: Run, again: Run) -> list[str]:
             for attempt in old.attempts
             if (changed := attempt.differences(last))
         ),
-        *(
-            f"{name} was {own} and is {other or 'none'}"
-            for name, own, other in pairs
-            if own and own != other
-        ),
+        *differing(pairs),
+    ]
+
+
+def differing(pairs: Iterable[tuple[str, Any, Any]]) -> list[str]:
+    """Return a sentence for each name whose value then and value now are not the same."""
+    return [
+        f"{name} was {then} and is {now or 'none'}"
+        for name, then, now in pairs
+        if then and then != now
     ]
 
 
 def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
     ours, theirs = _contents(stored), _contents(again)
     for name in [*ours, *(name for name in theirs if name not in ours)]:
-        if difference := _difference(ours.get(name), theirs.get(name)):
-            yield name, difference
+        if apart := difference(ours.get(name), theirs.get(name)):
+            yield name, apart
     if _lacks(stored.summary.notes, again) or _lacks(again.summary.notes, stored):
         yield "notes", np.inf
 
@@ -150,7 +156,7 @@ def _lacks(notes: Sequence[str], run: Run) -> bool:
     return any(n not in others and not n.startswith(NOTES_OF_ONE_ATTEMPT) for n in notes)
 
 
-def _difference(ours: Any, theirs: Any) -> float:
+def difference(ours: Any, theirs: Any) -> float:
     """Return the largest difference of two numbers or arrays: infinite if one is missing.
 
     Of anything else it is infinite unless both are equal.

@@ -1,0 +1,95 @@
+"""Rows of a card, made anew and compared with what the card has."""
+
+import math
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from attnexp.cards.card_file import Card, RowResult, TrialResult
+from attnexp.cards.carry_out import measured
+from attnexp.cards.lines import Effort
+from attnexp.cards.nearest import with_products
+from attnexp.cards.rows import row_of
+from attnexp.cards.trial import SEEDS, LevelName, SizedTrial
+from attnexp.core.errors import RequestError, RunFailedError, none_of
+from attnexp.runs.key import RESULTS_VERSION
+from attnexp.runs.origin.command_line import own_words
+from attnexp.runs.origin.provenance import processor, versions
+from attnexp.runs.origin.repeat import Repetition, difference, differing
+
+DrawnRow = tuple[TrialResult, RowResult]
+
+
+def drawn(card: Card, number: int, seed: int) -> list[DrawnRow]:
+    """Return rows of trials, at most `number`, which `seed` draws among all but those of costs.
+
+    No machine repeats a cost.
+    """
+    rows = [(trial, row) for trial in card.trials for row in trial.rows if trial.words]
+    return random.Random(seed).sample(rows, min(number, len(rows)))
+
+
+def level_of(card: Card) -> LevelName:
+    """Return the level of a card. Raises RequestError for one that there is not."""
+    for level in SEEDS:
+        if level == card.level:
+            return level
+    raise RequestError(f"the level of the card {none_of(card.level, SEEDS)}")
+
+
+def surroundings(card: Card) -> list[str]:
+    """Return how versions and processors differ between a card and rows made now."""
+    now = versions()
+    pairs = [
+        ("results version", card.results_version, RESULTS_VERSION),
+        *((name, version, now.get(name)) for name, version in card.versions.items()),
+        ("processor", card.processor, processor()),
+    ]
+    return differing(pairs)
+
+
+def made_again(
+    card: Card,
+    drawn_row: DrawnRow,
+    tasks: Sequence[SizedTrial],
+    minutes: float,
+    config_dir: Path | None,
+    tolerance: float,
+) -> Repetition:
+    """Make a row of a trial anew, at the tuned values and the seeds of the card, and compare it.
+
+    The numbers of each seed are compared, and the seeds that diverged. A row without a result must
+    have none again. Raises RunFailedError for a row that cannot be made, and RequestError for
+    settings that make none.
+    """
+    trial, row = drawn_row
+    task = next((each for each in tasks if each.name == trial.name), None)
+    if task is None or task.words != trial.words:
+        now = "is not there" if task is None else f"has {' '.join(task.words)}"
+        raise RunFailedError(f"{trial.name} {now}, and the card's has {' '.join(trial.words)}")
+    tuned = [f"{name}={value}" for name, value in row.tuned.items()]
+    own = replace(row_of(row.words), words=(*row.words, *tuned))
+    if task.trial.of_products:
+        own = with_products(own, own_words(config_dir))
+    untuned = replace(task, trial=msgspec.structs.replace(task.trial, tune=[]))
+    with tempfile.TemporaryDirectory(prefix="attnexp-verify-") as folder:
+        effort = Effort(level_of(card), card.seeds, minutes, card.device, config_dir, Path(folder))
+        found, _ = measured(untuned, own, effort)
+    if row.numbers and not found.numbers:
+        raise RunFailedError(found.why or "no run has a result")
+    return Repetition.of(dict(_differences(row, found)), tolerance, [])
+
+
+def _differences(stored: RowResult, again: RowResult) -> Iterator[tuple[str, float]]:
+    """Yield the numbers that differ, by how much."""
+    for name in {**stored.numbers, **again.numbers}:
+        ours, theirs = stored.numbers.get(name, {}), again.numbers.get(name, {})
+        for seed in sorted({*ours, *theirs}):
+            if apart := difference(ours.get(seed), theirs.get(seed)):
+                yield f"{name} of seed {seed}", apart
+    if stored.diverged != again.diverged:
+        yield "the seeds that diverged", math.inf
