@@ -120,14 +120,6 @@ def denormals() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def secrets() -> Iterator[None]:
-    """Forgets the secrets that a test has learned, which would be masked in the next."""
-    yield
-    if module := sys.modules.get("attnexp.core.secrets"):
-        module._known.clear()
-
-
-@pytest.fixture(autouse=True)
 def log_handlers() -> Iterator[None]:
     """Closes the log of a run that a test left open."""
     before = logging.root.handlers[:]

@@ -30,7 +30,6 @@ from attnexp.core.errors import (
     suggestion,
     with_choices,
 )
-from attnexp.core.secrets import hide_in_warnings, redacted
 from attnexp.core.synonyms import commands_for
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
@@ -54,7 +53,6 @@ def main() -> None:
     os.environ.pop("MPLBACKEND", None)
     gc.set_threshold(50_000, 20, 50)  # a run makes few cycles: by default 5% of its time is looking
     install_handlers()
-    hide_in_warnings()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -152,11 +150,11 @@ def _fault(error: Exception) -> str:
     """Write the traceback of a bug in attnexp into a file, and return a sentence that names it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}, line {last.lineno}"
-    what = f"{type(error).__name__}: {' '.join(redacted(str(error)).split()):.100} ({where})"
+    what = f"{type(error).__name__}: {' '.join(str(error).split()):.100} ({where})"
     try:
         file, path = tempfile.mkstemp(prefix="attnexp-", suffix=".log")
         with open(file, "w", encoding="utf-8", errors="backslashreplace") as log:
-            log.write(redacted("".join(traceback.format_exception(error))))
+            log.write("".join(traceback.format_exception(error)))
     except OSError:
         return f"a bug in attnexp: {what}"
     return f"a bug in attnexp: {what}. Please report it with {path}"

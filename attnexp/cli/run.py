@@ -33,7 +33,6 @@ def main(argv: Sequence[str]) -> None:
     try:
         if line.answer_question():
             return
-        line.note_secrets()
         job = None if line.arguments.multirun else line.compose()
         if job is None:
             line.sweep()

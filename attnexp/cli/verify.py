@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
     names code that is not trusted, and RunFailedError if a run differs or is not verified.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    cards = [path for path in arguments.paths if path.suffix == ".json" and not path.is_dir()]
+    cards = [path for path in arguments.paths if path.suffix == ".json" and not os.path.isdir(path)]
     _require_fit(arguments, cards)
     is_read = arguments.format == "json"  # by a program, which takes nothing else
     with console.aside(is_read):

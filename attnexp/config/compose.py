@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
@@ -26,7 +26,7 @@ from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, RunMode
-from omegaconf import DictConfig, OmegaConf, flag_override
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationValidationError
 
 from attnexp.config.documents import read_bounded
@@ -66,13 +66,11 @@ from attnexp.config.words import (
     setting_of,
     swept_groups,
 )
-from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError
-from attnexp.core.secrets import MASK
 from attnexp.runs.files import stamp
 from attnexp.runs.origin.command_line import own_words
 from attnexp.runs.place import Place
-from attnexp.runs.redaction import is_secret, masked
+from attnexp.runs.secret import require_no_secret_typed
 from attnexp.runs.settings import GROUPS
 
 CONFIG = "config"
@@ -94,13 +92,14 @@ class CommandLine:
     def read(cls, argv: Sequence[str]) -> "CommandLine":
         """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
         arguments, unknown = parse(argv)
-        command = shlex.join(masked(["attnexp", *argv]))
+        command = shlex.join(["attnexp", *argv])
         if unknown:
             after = argv[argv.index(unknown[0]) + 1 :]
             arguments.overrides = [setting_of(unknown[0], after)]
             line = cls(start(arguments.config_dir, command), arguments, command)
             raise RequestError(f"{unknown[0].partition('=')[0]} is not an option{line._advice()}")
         check_forms(arguments.overrides)
+        require_no_secret_typed(arguments.overrides)
         return cls(start(arguments.config_dir, command), arguments, command)
 
     @property
@@ -113,19 +112,9 @@ class CommandLine:
         """The words that are settings, as Hydra reads them."""
         return [readable(word) for word in self.arguments.overrides]
 
-    def note_secrets(self) -> None:
-        """Print a note that names the settings that are given a secret."""
-        secret = [word.partition("=")[0] for word in self.overrides if masked(word) != word]
-        if secret:
-            console.warn(
-                f"{', '.join(secret)} is written as {MASK} wherever this run is recorded; "
-                "${oc.env:NAME} takes it from the environment instead"
-            )
-
     def answer_question(self) -> bool:
         """Answer a question to Hydra that needs no run, and return whether there was one."""
         asked, name, overrides = self.arguments, self.config_name, self.overrides
-        self.app.shown = "resolved" if asked.resolve else "as typed"
         with composing():
             if asked.shell_completion:
                 self.app.shell_completion(config_name=name, overrides=overrides)
@@ -139,7 +128,6 @@ class CommandLine:
             elif asked.info:
                 self.app.show_info(asked.info, config_name=name, overrides=overrides)
             else:
-                self.app.shown = "no"
                 return False
         return True
 
@@ -337,7 +325,7 @@ def start(config_dir: str | None, command: str | None = None) -> "ComposingHydra
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
-    register_resolver("hydra_override_dirname", dirname_as)  # Hydra 1.4's shows secrets
+    register_resolver("hydra_override_dirname", dirname_as)  # Hydra 1.4's resolves
     GlobalHydra.instance().initialize(hydra)
     return hydra
 
@@ -413,9 +401,6 @@ class Loader(ConfigLoaderImpl):
 class ComposingHydra(Hydra):
     """Hydra, whose composing raises RequestError or one of ComposeErrors, and nothing else."""
 
-    shown: Literal["no", "as typed", "resolved"] = "no"
-    """Whether what is composed is printed, and how. It has no secrets then."""
-
     def compose_config(
         self,
         config_name: str | None,
@@ -433,33 +418,7 @@ class ComposingHydra(Hydra):
                 configure_logging(config.hydra.hydra_logging, config.hydra.verbose)
                 take_messages()
                 self._print_debug_info(config_name, overrides, run_mode)
-            if self.shown != "no":
-                with flag_override(config, ["struct", "readonly"], False):
-                    _hide_secrets(config, self.shown == "resolved")
             return config
-
-
-def _hidden_word(word: str) -> str:
-    name, sign, value = word.partition("=")
-    return f"{name}={MASK}" if sign and is_secret(name, value) else word
-
-
-def _hide_secrets(config: DictConfig, resolved: bool, secret: bool = False) -> None:
-    """Mask the secrets in a configuration, `resolved` also those that are interpolations.
-
-    With `secret`, every value is one.
-    """
-    typed: Any = OmegaConf.to_container(config, resolve=False)
-    for name, value in masked(typed, secret).items():
-        hidden = secret or is_secret(name, typed[name])
-        if isinstance(value, Mapping):
-            _hide_secrets(config[name], resolved, hidden)
-        elif resolved and hidden and "${" in str(value):
-            config[name] = MASK
-        elif resolved and name == "task":  # the words of the command line
-            config[name] = [_hidden_word(word) for word in value]
-        elif value != typed[name]:
-            config[name] = value
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import env_override
@@ -18,7 +18,6 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
 from attnexp.runs.key import run_key
 from attnexp.runs.place import Place
-from attnexp.runs.redaction import masked
 from attnexp.runs.summary import Summary, first_summary
 from attnexp.runs.user_code import user_code
 
@@ -44,7 +43,7 @@ class Job:
         return self.place.folder
 
     def first_summary(self) -> Summary:
-        """Return the summary of the run before anything of it is built, without secrets."""
+        """Return the summary of the run before anything of it is built."""
         hydra = self.config.hydra
         folders = (s.path for s in hydra.runtime.config_sources if s.provider == "command-line")
         return first_summary(
@@ -53,7 +52,7 @@ class Job:
             self.chosen,
             code=dict(self.place.code),
             command=self.command,
-            overrides=masked(OmegaConf.to_container(hydra.overrides.task, resolve=False)),
+            overrides=cast(list[str], OmegaConf.to_container(hydra.overrides.task, resolve=False)),
             config_dir=next(folders, None),
         )
 
@@ -176,7 +175,7 @@ def set_key(config: DictConfig, key: str) -> None:
 def override_dirname(hydra: DictConfig) -> str:
     """Return the overrides of a job as the name of a folder.
 
-    They are as Hydra joins them, but without secrets, and interpolations are not resolved.
+    They are as Hydra joins them, but interpolations are not resolved.
     """
     return _dirname(hydra, hydra.job.config.override_dirname)
 
@@ -190,5 +189,5 @@ def dirname_as(form: Mapping[str, Any] | None = None, *, _root_: DictConfig) -> 
 def _dirname(hydra: DictConfig, form: Any) -> str:
     typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
     words = [word for word in typed if override_name(word) not in form.exclude_keys]
-    dirname: str = form.item_sep.join(sorted(masked(words))).replace("=", form.kv_sep)
+    dirname: str = form.item_sep.join(sorted(words)).replace("=", form.kv_sep)
     return dirname.replace("${", "{")

@@ -14,9 +14,8 @@ from omegaconf.resolvers import oc
 from attnexp.config.hydra_internals import register_resolver
 from attnexp.config.schema import check_settings
 from attnexp.core.errors import RequestError
-from attnexp.core.secrets import learn
 from attnexp.runs.key import NEUTRAL, run_key, run_name
-from attnexp.runs.redaction import holds_mask, is_secret, masked
+from attnexp.runs.secret import holds_mask, require_no_secret
 from attnexp.runs.settings import leaves
 from attnexp.runs.sources import digest
 from attnexp.runs.user_code import user_code
@@ -69,7 +68,7 @@ def resolved(config: DictConfig) -> dict[str, Any]:
 
     Raises RequestError for a setting at the top level that is unknown or of another type, for an
     empty output_dir, values that refer to each other without an end, names that are not text, and
-    for the mask of a secret.
+    for a secret or the mask of one.
     """
     try:
         plain = _plain(config)
@@ -77,7 +76,7 @@ def resolved(config: DictConfig) -> dict[str, Any]:
         raise RequestError("the settings are nested too deeply, or refer to each other") from error
     _require_text_as_names(plain)
     _require_no_mask(plain)
-    masked(plain)  # learns the secrets
+    _require_no_secret(config, plain)
     check_settings(plain, Settings, "")
     if not plain["output_dir"].strip():
         raise RequestError("output_dir is empty: give the folder for runs, as output_dir=outputs")
@@ -104,11 +103,23 @@ def _require_no_mask(settings: Mapping[str, Any]) -> None:
             )
 
 
+def _require_no_secret(config: DictConfig, plain: Mapping[str, Any]) -> None:
+    """Raise RequestError for a secret that is typed, and does not come from the environment."""
+    if environment := OmegaConf.select(config, "hydra.job.env_set"):
+        typed: Any = OmegaConf.to_container(environment, resolve=False)
+        require_no_secret({"hydra.job.env_set": typed})
+    try:
+        require_no_secret(plain)
+    except RequestError:
+        typed = OmegaConf.to_container(config, resolve=False)
+        require_no_secret({name: own for name, own in typed.items() if name != HYDRA})
+
+
 def recorded(config: DictConfig, plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return attnexp's part of a configuration, resolved as `plain`, as a run folder records it.
 
-    Text that depends on the environment has `${oc.env:NAME}` in place of the variable's value, and
-    the values of secrets are masked. Raises RequestError if a variable decides which setting
+    Text that depends on the environment has `${oc.env:NAME}` in place of the variable's value.
+    Raises RequestError if a variable decides which setting
     another one refers to.
     """
     names = _variables_by_name.set(True)
@@ -121,9 +132,7 @@ def recorded(config: DictConfig, plain: Mapping[str, Any]) -> dict[str, Any]:
         ) from error
     finally:
         _variables_by_name.reset(names)
-    named = _by_name(plain, by_name)
-    masked(plain)  # learns secrets that another process has resolved
-    settings: dict[str, Any] = masked(named)
+    settings: dict[str, Any] = _by_name(plain, by_name)
     return settings
 
 
@@ -148,17 +157,12 @@ def _run_name(*, _root_: DictConfig) -> str:
 _variables_by_name = ContextVar("_variables_by_name", default=False)
 """Whether `${oc.env:NAME}` gives a mark for the variable in place of its value."""
 
-WORKING = "PWD"
-"""The variable with the working directory, which is not a password."""
-
 _MARK = re.compile("\0([^\0]+)\0")
 """Marks an environment variable; has a NUL, which no variable can have."""
 
 
 def _environment(name: str, *default: Any) -> str | None:
     value: str | None = oc.env(name, *default)
-    if value is not None and name != WORKING and is_secret(name, value):
-        learn(value)
     return f"\0{name}\0" if _variables_by_name.get() and name in os.environ else value
 
 

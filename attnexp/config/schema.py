@@ -18,8 +18,6 @@ import msgspec
 
 from attnexp.config.unknown import SHOWN, UnknownSettingError
 from attnexp.core.errors import RequestError, choices_text, message, nearest_text, shortened_value
-from attnexp.core.secrets import MASK
-from attnexp.runs.redaction import is_secret
 
 WORDS = {
     "int": "a whole number",
@@ -188,7 +186,7 @@ def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
             inside = "a value inside "
             break
         path, value = f"{path}[{place}]", value[int(place)]
-    shown = MASK if is_secret(path, value) else shortened_value(repr(value), SHOWN)
+    shown = shortened_value(repr(value), SHOWN)
     length = (expected and expected[2]) or ""
     where = f"the names in {path}" if "`key`" in error else f"{inside}{path}"
     near = nearest_text(str(value), literals)

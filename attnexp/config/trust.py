@@ -19,7 +19,7 @@ from attnexp.config.documents import read_document
 from attnexp.config.groups import check_own, conf_dir
 from attnexp.config.schema import TARGET
 from attnexp.core.errors import message
-from attnexp.runs.redaction import holds_mask
+from attnexp.runs.secret import holds_mask
 from attnexp.runs.settings import GROUPS
 
 VARIABLE = re.compile(r"\$\{oc\.env:(\w+)\}")

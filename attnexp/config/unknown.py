@@ -17,7 +17,6 @@ from attnexp.core.errors import (
     with_choices,
 )
 from attnexp.core.synonyms import settings_for, synonyms
-from attnexp.runs.redaction import masked
 from attnexp.runs.settings import GROUPS
 
 SHOWN = 60
@@ -158,9 +157,8 @@ def choosing(group: str, having: Sequence[str]) -> Iterator[str]:
 
 
 def word_shown(setting: str) -> str:
-    """Return a setting without its secret, and shortened."""
-    (shown,) = masked([setting])
-    return shortened_value(shown, SHOWN)
+    """Return a setting, shortened."""
+    return shortened_value(setting, SHOWN)
 
 
 def override_name(override: str) -> str:
@@ -182,7 +180,7 @@ def apart(path: str, variants: Variants, flags: Sequence[str], words: Sequence[s
             with_it, without = f"{group}={','.join(having)}", f"{group}={','.join(lacking)}"
             lines = [with_it, *rest], [without, *others]
             both = " and ".join(
-                f"`{shlex.join(masked(['attnexp', '-m', *flags, *line]))}`" for line in lines
+                f"`{shlex.join(['attnexp', '-m', *flags, *line])}`" for line in lines
             )
             sentence = f"{path} is a setting of {with_it}, not of {without}: write {both}"
             if len(others) < len(rest) and len(sentence) <= LONGEST:

@@ -20,7 +20,6 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError, shortened_value, suggestion
 from attnexp.core.synonyms import options_for
 from attnexp.runs.key import NEUTRAL
-from attnexp.runs.redaction import masked
 from attnexp.runs.settings import GROUPS
 
 if TYPE_CHECKING:
@@ -275,7 +274,7 @@ def check_unused(job: "Job") -> None:
 def _typed(job: "Job", names: Collection[str]) -> list[str]:
     """Return the words of the command line that set one of these, or a setting inside of one."""
     overrides = job.config.hydra.overrides
-    words = masked([*overrides.hydra, *overrides.task])
+    words = [*overrides.hydra, *overrides.task]
     by_word = {word: word.partition("=")[0].lstrip("+~") for word in words}
     return [
         word

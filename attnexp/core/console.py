@@ -22,7 +22,6 @@ from rich.table import Column, Table
 from rich.theme import Theme
 
 from attnexp.core.errors import OutputClosedError, shortened
-from attnexp.core.secrets import redacted, without_learned
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -43,7 +42,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Screen(Console):
-    """A console on which text cannot steer the terminal, and that shows no secrets it was given.
+    """A console on which text cannot steer the terminal.
 
     Control characters are shown escaped.
 
@@ -59,7 +58,7 @@ class Screen(Console):
             if segment.control:
                 yield segment
             else:
-                yield Segment(escaped(without_learned(segment.text), but="\n"), segment.style)
+                yield Segment(escaped(segment.text, but="\n"), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Drop all further output. Raises OutputClosedError if it was standard output.
@@ -135,7 +134,7 @@ def warn_aside(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print on the standard error what went wrong, in one line of at most 300 characters."""
-    err.print(f"[bad]attnexp:[/] {escape(shortened(escaped(redacted(text))))}", soft_wrap=True)
+    err.print(f"[bad]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:

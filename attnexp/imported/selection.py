@@ -9,7 +9,7 @@ from attnexp.core.errors import RequestError
 from attnexp.imported.directions import LEFT_OUT, STEP, direction_of, rank_of
 from attnexp.imported.naming import IDENTITY, RUN, groups_of_kinds, seed_in
 from attnexp.imported.outside import SEED, ImportRequest, OutsideRun, require_names, seed_of
-from attnexp.runs.redaction import is_secret, masked
+from attnexp.runs.secret import is_secret
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Direction
 
@@ -79,7 +79,7 @@ class Selection:
     def _settings(self, run: OutsideRun) -> Iterator[tuple[str, Value]]:
         """Yield the settings as they are stored, and the names that tell runs apart."""
         for name in self.settings:
-            value: Value = masked({name: run.settings.get(name)})[name]
+            value = run.settings.get(name)
             if value is not None:
                 is_text = isinstance(value, str) or name in CHOICES
                 yield stored_name(name), clean(str(value)) if is_text else value
@@ -150,11 +150,6 @@ def select(
     settings, metrics = [*recorded.settings], [*recorded.metrics]
     require_names(request.settings or (), settings, "setting", "--settings")
     require_names(request.metrics or (), metrics, "recorded metric", "--metrics")
-    if secret := next(filter(is_secret, request.settings or ()), None):
-        raise RequestError(
-            f"--settings: '{secret}' has the name of a secret, and would be written as ***: "
-            "rename the column"
-        )
     if request.seed != SEED:
         require_names([request.seed], settings, "setting", "--seed")
         if STEP.fullmatch(request.seed):
@@ -203,8 +198,11 @@ def select(
     if recorded.silent:
         others = ", ..." * (len(recorded.silent) > NAMED)
         notes.append(f"without a number: {', '.join(recorded.silent[:NAMED])}{others}")
-    for name in filter(is_secret, selection.settings):
-        notes.append(f"{clean(name)} is written as ***: its name is that of a secret")
+    if secret := next(filter(is_secret, selection.settings), None):
+        raise RequestError(
+            f"'{clean(secret)}' has the name of a secret, which a run does not store: leave it out "
+            "with --settings, or rename the column"
+        )
     ranking = recorded.primaries if recorded.primaries and not request.metrics else {}
     said = _directions(selection, request.better, {*ranking} or {selection.primary})
     return selection, [*notes, *added, *said]

@@ -32,7 +32,6 @@ from attnexp.runs.files import (
     write_bytes,
 )
 from attnexp.runs.place import require_no_run_around
-from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value
 from attnexp.runs.summary import DIVERGED, Summary, read_summary
@@ -183,10 +182,10 @@ class Imports:
             started=run.started,
             ended=run.ended,
             error=diverged or run.error,
-            imported=masked(run.source),
+            imported=run.source,
             imported_at=self._when,
             imported_from=self._origin,
-            name=masked(run.names.get(RUN)),
+            name=run.names.get(RUN),
             named=dict(selection.telling),
             last_step=run.last_step,
         )

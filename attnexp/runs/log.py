@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from attnexp.core import console
 from attnexp.core.errors import refusal
-from attnexp.core.secrets import redacted
 
 
 class LogFile(logging.FileHandler):
@@ -15,10 +14,6 @@ class LogFile(logging.FileHandler):
     def __init__(self, filename: str, delay: bool = False) -> None:
         super().__init__(filename, encoding="utf-8", errors="surrogateescape", delay=delay)
         self._warned = False
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return a message and its traceback, without secrets."""
-        return redacted(super().format(record))
 
     def handleError(self, record: logging.LogRecord) -> None:
         error = sys.exception()

@@ -11,7 +11,6 @@ from attnexp.core.errors import RequestError
 from attnexp.runs import files, lock
 from attnexp.runs.files import FIGURES, SUMMARY, WRITTEN, UnreadableRunError, finite
 from attnexp.runs.key import RESULTS_VERSION, identity
-from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import leaves
 from attnexp.runs.summary import Summary, read_summary
@@ -99,7 +98,7 @@ class Place:
 
         A setting that is recorded by the name of an environment variable is not compared.
         """
-        old, new = (dict(leaves(finite(identity(masked(each))))) for each in (stored.config, asked))
+        old, new = (dict(leaves(finite(identity(each)))) for each in (stored.config, asked))
         for name in dict.fromkeys([*new, *old]):
             if old.get(name, old) != new.get(name, new) and "${oc.env:" not in str(old.get(name)):
                 there = repr(old[name]) if name in old else "not set"
@@ -107,7 +106,7 @@ class Place:
                 return f"configuration ({name} is {there} there, and {here} here)"
         if modules := changed_modules(stored.code, self.code):
             return f"version of your code (in {', '.join(modules)})"
-        return "value of a secret or of an environment variable"
+        return "value of an environment variable"
 
 
 def status_of(folder: Path | str, recorded: Status) -> Status:

@@ -17,7 +17,6 @@ from typing import Any, Literal
 import msgspec
 
 from attnexp.core.errors import FULL, RequestError, refusal
-from attnexp.core.secrets import redacted
 from attnexp.runs import lock
 from attnexp.runs.files import (
     OF_RESULTS,
@@ -157,8 +156,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
     - `schema` is the version of the files of a run folder.
-    - `config` is the resolved configuration, with `${oc.env:NAME}` for a value from the environment
-      and `***` for a secret; `choices` is the name chosen in each group.
+    - `config` is the resolved configuration, with `${oc.env:NAME}` for a value from the
+      environment; `choices` is the name chosen in each group.
     - `metrics` are the final metrics, None for one that is not a finite number; `details` are
       metrics cut into parts, such as exact match by length.
     - `primary` is the metric by which runs are compared first, `selection` the one by which a
@@ -275,17 +274,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, folder: Path) -> None:
         """Write summary.json, whole or not at all, as JSON that any reader takes.
 
-        NaN and infinities become null, broken characters `?`, and secrets `***`. Raises
-        TakenOverError if this process has lost the folder to another.
+        NaN and infinities become null, and broken characters `?`. Raises TakenOverError if this
+        process has lost the folder to another.
         """
-        free = msgspec.structs.replace(
-            self,
-            notes=[redacted(note) for note in self.notes],
-            error=self.error and redacted(self.error),
-            command=self.command and redacted(self.command),
-            overrides=self.overrides and [redacted(word) for word in self.overrides],
-        )
-        content = finite(msgspec.to_builtins(free))
+        content = finite(msgspec.to_builtins(self))
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         write_bytes(folder / SUMMARY, text.encode(errors="replace"), partial(lock.confirm, folder))
 
@@ -384,13 +376,13 @@ def _is_deeper(settings: Any, levels: int) -> bool:
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error in a line: its type and its message, without secrets.
+    """Return an error in a line: its type and its message.
 
     Of a RequestError, which is a sentence already, the message alone; of a full disk or of memory
     that PyTorch cannot allocate, a sentence.
     """
     if isinstance(error, RequestError):
-        return redacted(str(error))
+        return str(error)
     if isinstance(error, OSError) and error.errno in FULL:
         what = f": {error.filename} cannot be written" if error.filename else ""
         return f"{refusal(error)}{what}"
@@ -401,7 +393,7 @@ def error_text(error: BaseException) -> str:
             "choose a smaller train.batch_size, smaller sizes in arch and model, or shorter "
             "sequences"
         )
-    return redacted(f"{type(error).__name__}: {error}".rstrip(": "))
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 _DECODER = msgspec.json.Decoder(Summary)

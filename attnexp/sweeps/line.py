@@ -35,7 +35,6 @@ def run_sweep(words: Sequence[str]) -> None:
     Raises RequestError for words that make no sweep, and RunFailedError if a job failed.
     """
     line = CommandLine.read(["-m", *words])
-    line.note_secrets()
     try:
         line.sweep()
     except (UnknownSettingError, *ComposeErrors) as error:

@@ -31,7 +31,6 @@ from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.core import console
 from attnexp.core.errors import MachineError, shortage
-from attnexp.core.secrets import redacted
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
@@ -315,7 +314,7 @@ def _last_error() -> str:
     text = os.pread(_errors(), os.fstat(_errors()).st_size, 0).decode(errors="replace")
     os.ftruncate(_errors(), 0)
     os.lseek(_errors(), 0, os.SEEK_SET)  # theirs, too
-    return redacted(text.strip().rpartition("\n")[2]) if "Traceback (most recent" in text else ""
+    return text.strip().rpartition("\n")[2] if "Traceback (most recent" in text else ""
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from attnexp.core import console
 from attnexp.runs.files import FIGURES, UnreadableRunError, file_word
 from attnexp.runs.folder import Run
 from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
-from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text, read_summary
 from attnexp.runs.user_code import warn_of_reads
@@ -141,7 +140,7 @@ def pictures_name(overrides: Sequence[str]) -> str:
     """
     words = [
         word
-        for word in masked(list(overrides))
+        for word in overrides
         if word.partition("=")[0].lstrip("+~").partition("/")[0] not in NEUTRAL | {"hydra"}
     ]
     return file_word(" ".join(words).replace(",", "-")) or "sweep"

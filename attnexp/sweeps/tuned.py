@@ -22,7 +22,6 @@ from attnexp.config.schema import import_target
 from attnexp.core import console
 from attnexp.core.errors import MachineError, RequestError, RunFailedError, refusal
 from attnexp.runs import lock
-from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.select.configurations import DATA_SEED
@@ -437,9 +436,8 @@ def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:
 
 
 def _value(override: Override) -> str:
-    """Return the value of an override as on the command line, unless it is a secret."""
-    text: str = masked(override.text)
-    return text.partition("=")[2]
+    """Return the value of an override as on the command line."""
+    return override.text.partition("=")[2]
 
 
 def _further(name: str, given: Sequence[Override], beyond: int) -> list[Override]:

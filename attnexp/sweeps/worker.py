@@ -19,7 +19,6 @@ from attnexp.architectures import compiled
 from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers
 from attnexp.core import console
-from attnexp.core.secrets import hide_in_warnings
 from attnexp.runs.run_status import Status
 from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 from attnexp.sweeps.run_job import Report, run_job
@@ -54,7 +53,6 @@ def main(
     console.out.quiet = console.err.quiet = True
     compiled.remember(steps)
     register_resolvers()
-    hide_in_warnings()
     with suppress(EOFError, OSError, KeyboardInterrupt):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=_interrupt_when_closed, args=(lifeline,), daemon=True).start()

@@ -68,7 +68,7 @@ class Wandb(Tracker):
                     disable_code=True,
                     disable_git=True,
                     use_dot_wandb=False,
-                    x_disable_meta=True,  # it has the command line, in which secrets may be
+                    x_disable_meta=True,
                     host="",
                     x_disable_machine_info=True,
                     x_disable_stats=True,

@@ -23,7 +23,7 @@ class PreparedRun:
     """A run that is built and has not begun.
 
     `config` is the configuration with every value, `opening` the summary that is written when the
-    run begins, without secrets and values from the environment. `untrained` makes models of the
+    run begins, without values from the environment. `untrained` makes models of the
     same shape with other first parameters, one at a time. `second` is set if the run has trained,
     and trains a second time.
     """

@@ -90,7 +90,6 @@ SENTENCES = [
     ("model = dot seed=1", "without spaces: write model=dot$"),
     ("model:dot", "without spaces: write model=dot$"),
     ("model: dot", "without spaces: write model=dot$"),
-    ("+tracker.api_key: abc", "without spaces: write .tracker.api_key=\\*\\*\\*$"),
     ("--zzz", "--zzz is not an option: There is no setting 'zzz' .* and 15 more, which `attnexp"),
     ("--experimental-rerun=a.pickle", "--experimental-rerun reads a pickled file, which attnexp"),
     ("--config-dir=nowhere", "--config-dir: there is no folder .*nowhere"),

@@ -175,9 +175,9 @@ def test_a_later_bad_end_counts_and_an_earlier_good_one_does_not(state, succeeds
 
 
 def test_a_setting_with_the_name_of_a_secret_is_refused(succeeds, refused, tmp_path):
-    (tmp_path / "a.csv").write_text("auth,seed,acc\ndot,0,1\ncos,0,2\n")
-    said = refused("import", "csv", "a.csv", "--metrics", "acc", "--settings", "auth")
-    assert "'auth' has the name of a secret, and would be written as ***" in said
+    (tmp_path / "a.csv").write_text("api_key,seed,acc\ndot,0,1\ncos,0,2\n")
+    said = refused("import", "csv", "a.csv", "--metrics", "acc", "--settings", "api_key")
+    assert "'api_key' has the name of a secret, which a run does not store" in said
 
 
 def test_true_is_not_1(refused, tmp_path):

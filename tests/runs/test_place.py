@@ -9,7 +9,6 @@ import pytest
 from attnexp.runs.key import run_key
 from attnexp.runs.lock import hold
 from attnexp.runs.place import Found, OccupiedError, Place
-from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import first_summary, read_summary
 
@@ -23,7 +22,7 @@ def look(folder: Path, settings: dict) -> Found:
 @pytest.fixture
 def finished(tmp_path):
     def write(config):
-        summary = first_summary(run_key(config, {}), masked(config), {"model": "b"})
+        summary = first_summary(run_key(config, {}), config, {"model": "b"})
         msgspec.structs.replace(summary, status="finished").write(tmp_path)
         return tmp_path
 

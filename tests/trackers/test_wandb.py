@@ -89,7 +89,7 @@ def test_the_file_has_every_epoch_the_settings_the_metrics_and_the_pictures(
     assert copies == {path.read_bytes() for path in (folder / "figures").glob("*.png")}
     content = file.read_bytes()
     assert b"whole" in content
-    assert b"train.max_epochs=3" not in content, "the command line may hold secrets"
+    assert b"train.max_epochs=3" not in content
     assert MACHINE.encode() not in content
 
 

@@ -24,7 +24,7 @@ from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, open_dict, read_write
 
 from attnexp.config.compose import require_plugin
 from attnexp.config.hydra_internals import ConfigLoaderImpl, logging_allowed
@@ -32,20 +32,14 @@ from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers, resolved
 from attnexp.config.trust import without_user_modules
 from attnexp.core import console
-from attnexp.core.errors import RequestError
 from attnexp.runs import lock
 from attnexp.runs.place import Place
-from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
-from attnexp.runs.settings import leaves
 from attnexp.runs.summary import error_text
 from attnexp.sweeps.job_outcome import GRACE, JobOutcome, first_line
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.plan import Composer, PlannedJob, make_portable
 from attnexp.sweeps.pool import WorkerProcess
-
-OF_OVERRIDES = ("hydra.overrides.", "hydra.job.override_dirname")
-"""The entries that Hydra copies from overrides: the settings themselves are elsewhere."""
 
 JOB = "attnexp_job"
 """The setting that holds the encoded job in the configuration that a launcher passes on."""
@@ -154,7 +148,6 @@ class JobLoader(ConfigLoaderImpl):
 
 def encoded(job: Job) -> str:
     """Return a job as text, without values it may have resolved: a launcher writes it to files."""
-    require_no_secrets(job)
     return base64.b64encode(pickle.dumps((job.config, job.place, job.command))).decode()
 
 
@@ -167,20 +160,6 @@ def decoded(text: str) -> Job:
 def _parts(text: str) -> tuple[DictConfig, Place, str | None]:
     parts: tuple[DictConfig, Place, str | None] = pickle.loads(base64.b64decode(text))
     return parts
-
-
-def require_no_secrets(job: Job) -> None:
-    """Raise RequestError for a secret among the settings, which a launcher may write to files."""
-    typed = cast(
-        dict[str, Any], OmegaConf.to_container(job.config, resolve=False, enum_to_str=True)
-    )
-    written = dict(leaves(masked(typed)))
-    for name, value in leaves(typed):
-        if not name.startswith(OF_OVERRIDES) and written[name] != value:
-            raise RequestError(
-                f"{name} is a secret, and this launcher writes settings into files: give it as "
-                f"{name}='${{oc.env:NAME}}', and set NAME in the environment"
-            )
 
 
 class ActiveMarker:

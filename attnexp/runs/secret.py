@@ -1,0 +1,71 @@
+"""Secrets among settings. They are refused, as a run's folder is for others to read."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attnexp.core.errors import RequestError
+
+MASK = "***"
+"""The text that runs of earlier versions hold in place of a secret."""
+
+NAME = re.compile(
+    r".*(passw(or)?d|secret|api_?key|(access|private)_key|(auth|access)_token|credentials)|token",
+    re.IGNORECASE,
+)
+"""The names of settings that are secrets."""
+
+PASSWORD = re.compile(r"//[^\s/:@]*:(?!\$\{)[^\s/@]+@")
+"""`user:password@` in an address."""
+
+WORD = re.compile(r"[+~]*([\w.@/-]+)=(.*)", re.DOTALL)
+"""A setting as a word of a command line."""
+
+
+def is_secret(name: str) -> bool:
+    """Return whether a setting is a secret, by the last part of its dotted name."""
+    last = re.split(r"[./]", name)[-1].replace("-", "_")
+    return NAME.fullmatch(last) is not None
+
+
+def holds_mask(value: object) -> bool:
+    """Return whether a setting holds the mask of a secret, by itself or as a part."""
+    return isinstance(value, str | list) and MASK in str(value)
+
+
+def require_no_secret(settings: Mapping[str, Any]) -> None:
+    """Raise RequestError for text that is a secret in nested settings, which are not resolved.
+
+    It is text under the name of one, in lists and groups too, and an address with a password.
+    Interpolations such as `${oc.env:NAME}` are not text.
+    """
+    for name, value in settings.items():
+        _check(str(name), value, is_secret(str(name)))
+
+
+def require_no_secret_typed(words: Iterable[str]) -> None:
+    """Raise RequestError for a secret among the settings of a command line."""
+    for word in words:
+        if found := WORD.fullmatch(word):
+            _check(found[1], found[2].strip("'\""), is_secret(found[1]))
+
+
+def _check(path: str, value: Any, secret: bool) -> None:
+    if isinstance(value, Mapping):
+        for name, inside in value.items():
+            if name != "_target_":
+                _check(f"{path}.{name}", inside, secret or is_secret(str(name)))
+    elif isinstance(value, list):
+        for inside in value:
+            _check(path, inside, secret)
+    elif isinstance(value, str):
+        form = "='${oc.env:VARIABLE}', and set VARIABLE in the environment"
+        if secret and value not in ("", "null", "???") and "${" not in value:
+            raise RequestError(
+                f"{path} is a secret, and a run writes its settings down: give it as {path}{form}"
+            )
+        if PASSWORD.search(value):
+            raise RequestError(
+                f"{path} is an address with a password, and a run writes its settings down: give "
+                f"it as {path}{form}"
+            )
