@@ -66,8 +66,10 @@ class Description:
             array = self._array()
             self._check_shape(array.shape)
             single = np.array(array, dtype=np.float32)
-        if not np.isfinite(single).all():
-            advice = ": --mask hides a key" if "scores" in self.where else ""
+        beyond = single[~np.isfinite(single)]
+        if beyond.size:
+            hides = "scores" in self.where and np.isneginf(beyond).all()
+            advice = ": --mask hides a key" if hides else ""
             raise self._error(f"holds a number that is not finite in 32 bits{advice}")
         return torch.from_numpy(single)
 

@@ -51,7 +51,9 @@ def run_once(line: CommandLine, job: Job) -> None:
     warn_of_reads(job.place.code)
     if line.arguments.dry_run:
         status = Status.NEW if config.rerun else job.place.found.status
-        if not status.counts_in_means:
+        if status.counts_in_means:
+            check_unused(job)
+        else:
             _prepared(job)
         console.say(f"{status.in_plan}: {console.relative(job.folder)}")
         return

@@ -22,7 +22,8 @@ class Probe:
     """The interventions on a trained run that words name, the usual ones if there are none.
 
     `passes` is the number of forward passes that they take. Raises RequestError for words that name
-    none, and for `gold` if no query has a gold key.
+    none, for `gold` if no query has a gold key, and for one that needs shares if weights have both
+    signs.
     """
 
     def __init__(self, run: PreparedRun, words: Sequence[str], laws: Laws) -> None:
@@ -50,6 +51,11 @@ class Probe:
                     "this model have both signs: choose topk=K, without_topk=K, uniform, shuffled "
                     "or zero"
                 )
+        if ADVERSARIAL in words and signed:
+            raise RequestError(
+                f"{ADVERSARIAL} compares rows as shares, and the weights of this model have both "
+                "signs: choose topk=K, without_topk=K, uniform, shuffled or zero"
+            )
         self._interventions = found
         one_head = [one for one in found if one.takes_out_a_head]
         self._heads = one_head if len(one_head) > 1 else []

@@ -134,7 +134,7 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
             to_best = list(paired(rows[i], rows[best]).values())
             p = float(adjusted[i, best])
             found = _standing_of(to_best, p, sign, rule, math.comb(len(able), 2))
-            same = _same(by_row[i], by_row[best]) and beater(i) is None
+            same = equal_means(by_row[i], by_row[best]) and beater(i) is None
             standings[i] = replace(found, word="best") if same else found
     return standings
 
@@ -145,7 +145,7 @@ def _beats(row: Values, other: Values, sign: int, rule: Rule) -> bool:
     return len(apart) >= rule.least and sign * mean(apart.values()) < 0
 
 
-def _same(one: float, other: float) -> bool:
+def equal_means(one: float, other: float) -> bool:
     """Return whether two means are the same but for rounding."""
     return abs(one - other) <= ROUNDING * max(abs(one), abs(other))
 

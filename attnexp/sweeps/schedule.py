@@ -37,6 +37,9 @@ from attnexp.training.native_steps import ask_compiler
 PARALLEL = f"{LocalExecutor.__module__}.{LocalExecutor.__name__}"
 """The target of hydra/launcher=parallel."""
 
+OWN_LAUNCHERS = (BASIC_LAUNCHER, PARALLEL, BATCHED)
+"""The targets of the launchers whose jobs run on this machine."""
+
 ATTEMPTS = 2
 """The number of times that a job is started whose process dies and leaves no outcome."""
 
@@ -54,33 +57,44 @@ def sweep(
         plan = make_plan(composer, axes, composer.rerun)
         show_notes(plan)
         warn_of_code(plan)
-        if dry_run:
-            require_fit(plan)
-            show_plan(plan)
-            return
         if plan.jobs and not plan.to_do:
             check_unused(composer.job(axes, plan.jobs[0]))
+        if dry_run:
+            require_fit(composer, plan, partial(composer.job, axes))
+            show_plan(plan)
+            return
         require_places(plan)
         run_compared(composer, plan, executor)
     finally:
         executor.stop()
 
 
-def require_fit(plan: Plan) -> None:
-    """Raise RequestError, with the job, for settings of a job to do that nothing takes."""
+def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
+    """Raise RequestError, with the job, for a job to do that would be refused before it trains.
+
+    One job of each configuration is built. Of jobs of Hydra's launchers, which may run on machines
+    with other devices, the settings are checked alone.
+    """
     if not plan.to_do:
         return
-    from attnexp.config.build import GIVEN, checked  # which imports PyTorch
+    from attnexp.config.build import GIVEN, checked, prepare  # which imports PyTorch
 
-    known = set[str]()
-    for job in plan.to_do:
-        settings = {group: job.settings[group] for group in GIVEN}
-        if (text := str(settings)) not in known:
-            known.add(text)
+    here = composer.config.hydra.launcher._target_ in OWN_LAUNCHERS
+    by_seed = ("seed", "data_seed")
+    several = {
+        str([own for own in job.settings.items() if own[0] not in by_seed]): job
+        for job in reversed(plan.to_do)
+    }
+    with console.progress("check", len(several)) as advance:
+        for place, job in enumerate(reversed(several.values())):
+            advance(place, job.label)
             try:
-                checked(settings)
-            except RequestError as error:
+                checked({group: job.settings[group] for group in GIVEN})
+                if here:
+                    prepare(job_of(job))
+            except ValueError as error:
                 raise RequestError(f"{job.label}: {error}") from error
+        advance(len(several), "")
 
 
 def run_compared(
@@ -130,7 +144,7 @@ def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | Non
     """
     launcher = dict(composer.config.hydra.launcher)
     target = launcher["_target_"]
-    if target not in (BASIC_LAUNCHER, PARALLEL, BATCHED):
+    if target not in OWN_LAUNCHERS:
         return HydraLauncherExecutor(composer, job_of, max_batch_size)
     if max_batch_size is not None:
         raise RequestError(

@@ -83,7 +83,7 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
     named = f"{count} configuration{'s' if count > 1 else ''}"
     console.say(f"tuning {' and '.join(jobs.names)}: {len(tuning_runs)} runs for {named}")
     if dry_run:
-        require_fit(plan)
+        require_fit(composer, plan, partial(composer.job, jobs.axes))
         show_plan(plan)
         if plan.to_do:
             seeds = len(jobs.compared_seeds)

@@ -1,6 +1,6 @@
 """Settings that change no number of the rows that differ in them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attnexp.core.console import setting_text
 from attnexp.select.frame import OF_TRAINING
@@ -12,11 +12,16 @@ RATE, SCALAR_RATE = "optim.lr", "optim.scalar_lr"
 """The learning rate, and that of parameters that are one number."""
 
 
-def without_effect(table: ResultsTable) -> Iterator[str]:
-    """Yield a sentence per label of which several values gave the same numbers at every seed.
+Numbers = dict[tuple[int, int], Mapping[str, float | None]]
+"""The metrics of runs by seed and block."""
 
-    It says why if the settings of the runs tell.
+
+def without_effect(table: ResultsTable) -> Iterator[str]:
+    """Yield a sentence on the labels of which several values gave the same numbers at every seed.
+
+    Labels of which it says the same are in one. It says why if the settings of the runs tell.
     """
+    said: dict[str, list[str]] = {}
     for name in table.by:
         others = [each for each in table.telling if each != name]
         groups = [
@@ -26,13 +31,21 @@ def without_effect(table: ResultsTable) -> Iterator[str]:
                 (str([entry.row.labels[each] for each in others]), entry) for entry in panel
             )
         ]
-        for group in groups:
-            for same in _alike(group):
-                values = listed(setting_text(entry.row.labels[name]) for entry in same)
-                given = name if len(same) == len(group) else f"{name}={values}"
-                rows = row_in_list(table, same[0], others) if len(groups) > 1 else ""
-                of = f" of {rows}" if rows else ""
-                yield f"{given} changed no number{of}{_reason(name, same)}"
+        alike = [(group, same) for group in groups for same in _alike(group)]
+        if not alike:
+            continue
+        rows = [row_in_list(table, same[0], others) for _, same in alike]
+        of = f" of {listed(rows)}" if len(alike) < len(groups) else ""
+        given = name
+        if any(len(same) < len(group) for group, same in alike):
+            values = listed(setting_text(entry.row.labels[name]) for entry in alike[0][1])
+            given = f"{name}={values}" if len(alike) == 1 else f"several values of {name}"
+            of = f" of {listed(rows)}" if len(groups) > 1 else ""
+        reasons = {_reason(name, same) for _, same in alike}
+        why = reasons.pop() if len(reasons) == 1 else ""
+        said.setdefault(f" changed no number{of}{why}", []).append(given)
+    for rest, names in said.items():
+        yield f"{listed(names)}{rest}"
 
 
 def unlike_best(panel: Sequence[TableEntry]) -> list[TableEntry]:
@@ -42,15 +55,28 @@ def unlike_best(panel: Sequence[TableEntry]) -> list[TableEntry]:
     """
     left_out = set[int]()
     for same in _alike(panel):
-        if any(entry.standing.difference is None for entry in same):
-            left_out |= {id(entry) for entry in same if entry.standing.difference is not None}
+        best = next((entry for entry in same if entry.standing.difference is None), None)
+        left_out |= {id(entry) for entry in same if entry is not best and best is not None}
     return [entry for entry in panel if id(entry) not in left_out]
 
 
-def _alike(panel: Iterable[TableEntry]) -> list[list[TableEntry]]:
-    """Return the groups of rows whose runs have the same numbers at every seed."""
-    found = ((_numbers(entry), entry) for entry in panel if entry.seeds)
-    return _grouped((numbers, entry) for numbers, entry in found if numbers is not None)
+def _alike(rows: Iterable[TableEntry]) -> list[list[TableEntry]]:
+    """Return the groups of rows with the same numbers at every seed that they share with the first.
+
+    A group has two rows or more, and shares seeds with its first.
+    """
+    groups: list[tuple[Numbers, list[TableEntry]]] = []
+    for entry in rows:
+        if not (own := _numbers(entry)):
+            continue
+        for first, group in groups:
+            shared = own.keys() & first.keys()
+            if shared and all(own[each] == first[each] for each in shared):
+                group.append(entry)
+                break
+        else:
+            groups.append((own, [entry]))
+    return [group for _, group in groups if len(group) > 1]
 
 
 def _grouped(rows: Iterable[tuple[object, TableEntry]]) -> list[list[TableEntry]]:
@@ -61,19 +87,18 @@ def _grouped(rows: Iterable[tuple[object, TableEntry]]) -> list[list[TableEntry]
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _numbers(entry: TableEntry) -> object:
-    """Return all numbers of the runs of a row, by seed and block.
+def _numbers(entry: TableEntry) -> Numbers:
+    """Return all numbers of the finished runs of a row, by seed and block.
 
-    None for runs of other tools, which need not have recorded what a setting changes.
+    None of runs of other tools, which need not have recorded what a setting changes.
     """
     runs, blocks = entry.row.runs, entry.row.blocks.tolist()
     units = runs.column(entry.row.unit.column).tolist()
-    if any(run.summary.imported for run in runs.runs):
-        return None
-    return frozenset(
-        (unit, block, str(run.status), frozenset(run.summary.metrics.items()))
+    return {
+        (unit, block): run.summary.metrics
         for unit, block, run in zip(units, blocks, runs.runs, strict=True)
-    )
+        if run.finished and not run.summary.imported
+    }
 
 
 def _reason(name: str, rows: Sequence[TableEntry]) -> str:

@@ -286,8 +286,7 @@ Panel = tuple[ResultsTable, Sequence[TableEntry]]
 
 def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:
     """Yield sentences about splits and about rows without a verdict, each for all tables."""
-    several = [(table, unlike_best(panel)) for table in tables for panel in table.panels]
-    panels = [(table, rows) for table, panel in several if (rows := _able(panel))]
+    panels = [(table, rows) for table in tables for panel in table.panels if (rows := _able(panel))]
     fixed = [table for table, rows in panels if table.only_data and len(rows) > 1]
     for only in dict.fromkeys(table.only_data for table in fixed):
         yield (
@@ -336,7 +335,7 @@ def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
     for unit in dict.fromkeys(table.unit for table, _ in panels):
         shared, missing, lacking = set[int](), set[int](), list[TableEntry]()
         for rows in (rows for table, rows in panels if table.unit is unit):
-            several = [entry for entry in rows if entry.spread.n > 1]
+            several = [entry for entry in unlike_best(rows) if entry.spread.n > 1]
             every = set[int]().union(*(entry.seeds for entry in several))
             lack = [entry for entry in several if entry.seeds != every]
             if lack and (not few or len(lack) == len(several)):
@@ -349,6 +348,8 @@ def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
 
 def _shared_text(shared: set[int], unit: SampleUnit) -> str:
     least, most = min(shared), max(shared)
+    if not most:
+        return f"no rows share {unit.many}, and none compare"
     if least < most:
         return f"two rows share {least} to {most} {unit.many}: only these compare"
     be, noun = ("is", unit.one) if most == 1 else ("are", unit.many)
@@ -358,23 +359,29 @@ def _shared_text(shared: set[int], unit: SampleUnit) -> str:
 def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit) -> str:
     if unit is SEEDS:
         return _line(rows, sorted(missing))
-    return f": complete them with {unit.column}={seed_list(sorted(missing))}"
+    return f"; complete them with {unit.column}={seed_list(sorted(missing))}"
 
 
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
     """Yield how many rows have too few seeds for a verdict, and the command that adds them."""
     for unit in dict.fromkeys(table.unit for table, _ in compared):
-        number, rows = 0, list[TableEntry]()
+        number, rows, others = 0, list[TableEntry](), list[TableEntry]()
         for panel in (panel for table, panel in compared if table.unit == unit):
-            few = sum(_lacks_seeds(entry, rule) for entry in panel)
+            unlike = unlike_best(panel)
+            few = sum(_lacks_seeds(entry, rule) for entry in unlike)
             number += few
-            rows += [
-                entry
-                for entry in panel
-                if few and (entry.standing.word in LEADING or _lacks_seeds(entry, rule))
-            ]
+            if few:
+                rows += [
+                    entry
+                    for entry in unlike
+                    if entry.standing.word in LEADING or _lacks_seeds(entry, rule)
+                ]
+                kept = set(map(id, unlike))
+                others += [entry for entry in panel if id(entry) not in kept]
         if number:
-            how = _to_share(rows, rule.least) if unit is SEEDS else ": add values of data_seed"
+            how = ": add values of data_seed"
+            if unit is SEEDS:  # one command may run all rows, and none these alone
+                how = _to_share(rows, rule.least) or _to_share([*rows, *others], rule.least)
             yield (
                 f"{count_text(number, 'row')} {'lacks' if number == 1 else 'lack'} a verdict, "
                 f"which takes at least {rule.least} {unit.many} that a row shares with the best "

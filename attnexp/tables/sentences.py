@@ -9,7 +9,7 @@ from attnexp.core.console import number_text
 from attnexp.core.language import capitalized, joined, said
 from attnexp.select.configurations import is_data, label
 from attnexp.select.names import short_names
-from attnexp.stats.compare import fewest_seeds
+from attnexp.stats.compare import equal_means, fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
@@ -68,6 +68,8 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         lower = measured[0].better == "lower"
         pick = min if lower else max
         one_seed = all(entry.spread.n == 1 for entry in measured)
+        if one_seed and len(set[int]().union(*(entry.seeds for entry in measured))) > 1:
+            continue
         several = [entry for entry in measured if entry.standing.word == "best"]
         if one_seed:
             extremum = pick(entry.spread.mean or 0.0 for entry in measured)
@@ -98,7 +100,8 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         extreme = _extreme(str(best.metric), lower, one_seed)
         has = {"rows": names, "extreme": extreme, "value": number_text(mean)}
         lead = said("{rows} have {extreme}, {value}", **has)
-        if shared := not one_seed and pick([mean, *others]) != mean:
+        unlike = any(not equal_means(entry.spread.mean or 0.0, mean) for entry in several)
+        if shared := not one_seed and (unlike or pick([mean, *others]) != mean):
             on = {"units": table.unit.many, "metric": best.metric, "rows": names}
             lead = said("on shared {units} the best by {metric}: {rows}", **on)
         elif len(several) == 1:

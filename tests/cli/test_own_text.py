@@ -168,7 +168,7 @@ def test_a_choice_of_ones_own_has_a_name_in_any_language(succeeds, tmp_path):
     found = {folder.name.partition("-")[0] for folder in (tmp_path / "outputs").iterdir()}
     assert {"我的", "à moi"} <= found
     assert "我的" in succeeds("results", "outputs", "--where", "model=我的").stdout
-    assert "to do" not in succeeds("-m", "model=glob(我*)", *own, "--dry-run").stdout
+    assert "to do" not in succeeds("-m", 'model=glob("我*")', *own, "--dry-run").stdout
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ SIGNED = {
 def test_laws_that_share_a_sum_are_refused_where_weights_have_both_signs(name):
     run = prepared(*SIGNED[name])
     run.model.eval()
-    for word in ("hard", "unit_uniform", "interpolate=hard:0..1"):
+    for word in ("hard", "unit_uniform", "interpolate=hard:0..1", "adversarial"):
         with pytest.raises(RequestError, match="the weights of this model have both signs"):
             Probe(run, [word], LAWS)
     rows = measured(run)

@@ -209,6 +209,27 @@ def test_a_score_that_learns_to_be_minus_infinity_says_so():
         declares_minus_infinity(Forgets)
 
 
+class Rooted(Placed):
+    """Is NaN for weights that are negative, which depends on no place."""
+
+    def compare(self, queries, keys):
+        return queries @ keys.mT * self.of_place[:1].add(1).sqrt()
+
+
+class Frozen(Placed):
+    """Has a table of places that is not learned."""
+
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim)
+        self.of_place.requires_grad_(False)
+
+
+def test_nan_is_not_taken_for_a_dependence_and_what_is_not_learned_is_not_drawn():
+    with pytest.raises(AssertionError, match=r"a score is NaN, with parameters .* from N\(0, 1\)"):
+        permutes_columns_with_keys(Rooted)
+    permutes_columns_with_keys(Frozen)
+
+
 @pytest.mark.parametrize("name", LEARNED)
 def test_a_number_whose_sign_has_no_effect_is_declared_even(name, vectors):
     score, (queries, keys) = make(name), vectors()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import sweeping
+import torch
 from hydra.errors import HydraException
 from imported import python
 from omegaconf import OmegaConf, open_dict
@@ -24,7 +25,7 @@ MASTERS = [
     ["data.low=${seed},1.0", "seed=0,1"],
     ["data.high=${seed}", "seed=6,7"],
     ["output_dir='with space',b", "device=cpu,auto"],
-    ["output_dir=甲,données d'été (1)", "+data.extra=choice(a b,乙\\,丙,'丁')", "seed=0,1"],
+    ["output_dir=甲,données d'été (1)", "+data.extra=choice(a b,'乙,丙','丁')", "seed=0,1"],
     ["experiment=textbook_nw", "optim.lr=0.1,0.2"],
     ["model=gaussian", "~model.width", "seed=0,1"],
     ["+model.note=a", "model.note=b,c", "seed=0,1"],
@@ -210,3 +211,40 @@ def test_any_range_has_the_values_of_whole_numbers_over_a_power_of_ten(composer,
 def test_a_range_without_finite_bounds_is_refused(composer, typed):
     with pytest.raises(HydraException, match=r"names no list of values: (nan|inf) is not finite"):
         composer(f"+data.extra={typed}")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("estimator=delta", "is for causal self-attention alone"),
+        (
+            "data=reverse arch=transformer arch.heads=4,3",
+            "arch.heads=3: dim must be a mul",
+        ),
+        ("model=dot,gaussian seed=0,1 arch.features=-1", "model=dot seed=0: features must be"),
+        ("hydra/launcher=batched threads=2 seed=0", "batched=true needs threads=1"),
+    ],
+)
+def test_a_dry_run_refuses_a_job_that_would_be_refused_before_it_trains(
+    words, sentence, in_process, tmp_path
+):
+    answer = in_process("-m", *words.split(), "figures=false", "--dry-run")
+    assert answer.returncode == 2
+    assert re.search(sentence, answer.stderr)
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_a_dry_run_for_a_launcher_of_other_machines_does_not_ask_for_their_devices(
+    in_process, monkeypatch
+):
+    from attnexp.sweeps import schedule
+    from attnexp.sweeps.launchers.local import LocalExecutor
+
+    words = ("-m", "seed=0,1", "device=cuda", "figures=false", "--dry-run")
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    assert in_process(*words).returncode == 2
+    monkeypatch.setattr(schedule, "OWN_LAUNCHERS", ())
+    monkeypatch.setattr(schedule, "HydraLauncherExecutor", lambda *made: LocalExecutor(made[1], 1))
+    answer = in_process(*words)
+    assert (answer.returncode, answer.stderr) == (0, "")

@@ -92,7 +92,7 @@ def test_rows_of_equal_means_and_few_seeds_have_no_verdict_yet():
 def unlike(*groups: list[Run]) -> list[str]:
     runs = [run for group in groups for run in group]
     notes = configurations_report(make_frame(runs), TableRequest()).notes
-    return [note for note in notes if "only these compare" in note]
+    return [note for note in notes if "compare" in note and "share" in note]
 
 
 WINDOW = range(7)
@@ -110,7 +110,12 @@ WINDOW = range(7)
             {"a", "b", "c"},
             {0, 1, 7, 8, 9},
         ),
-        ({"b": range(20, 26)}, "0 seeds are shared", {"a", "b"}, {*FULL, *range(20, 26)}),
+        (
+            {"b": range(20, 26)},
+            "no rows share seeds, and none compare",
+            {"a", "b"},
+            {*FULL, *range(20, 26)},
+        ),
         ({"b": FULL, "c": (0,)}, None, None, None),  # one seed has a note of its own
         ({"b": FULL, "c": (0, 1, 2)}, None, None, None),  # as has a row that lacks a verdict
         ({"b": (0, 20, 21)}, "1 seed is shared", None, None),  # which has the command
@@ -144,7 +149,7 @@ def test_data_sets_that_rows_lack_are_named():
         for d in sets
     ]
     (note,) = unlike(*rows)
-    assert note == "7 data sets are shared: only these compare: complete them with data_seed=0,8"
+    assert note == "7 data sets are shared: only these compare; complete them with data_seed=0,8"
 
 
 def test_looks_take_more_seeds():
@@ -255,6 +260,18 @@ LR = "optim.lr"
             numbers("a", LR, {0.1: 1, 10: 1}) + numbers("a", LR, {0.1: 1, 10: 2}, seeds=(2,)),
             [],
         ),
+        (  # a row has further seeds
+            numbers("a", LR, {0.1: 1, 10: 1}) + numbers("a", LR, {0.1: 1}, seeds=(2, 3)),
+            ["optim.lr changed no number"],
+        ),
+        (  # no seed is shared
+            numbers("a", LR, {0.1: 1}) + numbers("a", LR, {10: 1}, seeds=(2, 3)),
+            [],
+        ),
+        (
+            numbers("a", LR, {0.1: 1, 10: 1, 20: 2}) + numbers("b", LR, {0.1: 1, 10: 2, 20: 2}),
+            ["several values of optim.lr changed no number of a and b"],
+        ),
         (  # a table of another tool need not have the number that a setting changes
             numbers("a", LR, {0.1: 1, 10: 1}, imported="line 1"),
             [],
@@ -278,6 +295,31 @@ def test_a_rate_that_no_parameter_has_is_told_from_the_one_it_has():
     ]
     (note,) = [note for note in told(runs) if "changed" in note]
     assert note == "optim.lr changed no number: optim.scalar_lr sets the step of a width"
+
+
+def test_settings_that_change_no_number_together_are_one_sentence():
+    runs = [
+        Run(
+            f"outputs/{rate}-{decay}-{model}",
+            make_summary(
+                {"seed": 0, "model._target_": model, LR: rate, "optim.decay": decay},
+                choices={"model": model},
+                metrics={"test_mse": float(ord(model))},
+            ),
+        )
+        for rate, decay, model in product((0.1, 1), (0, 2, 3), "ab")
+    ]
+    assert [note for note in told(runs) if "changed" in note] == [
+        "optim.lr and optim.decay changed no number"
+    ]
+
+
+def test_the_command_for_missing_seeds_has_rows_of_the_best_if_none_runs_the_others_alone():
+    """Three of four rows are no grid; four are."""
+    best = numbers("a", LR, {0.1: 1, 10: 1})
+    (note,) = [each for each in told(best + numbers("b", LR, {0.1: 1, 10: 2})) if "verdict" in each]
+    assert note.startswith("2 rows lack a verdict")
+    assert "model=a,b optim.lr=0.1,10 seed=2,3,4,5" in note
 
 
 def test_rows_with_the_numbers_of_the_best_need_no_seeds():

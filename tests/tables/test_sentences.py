@@ -358,3 +358,17 @@ def test_rows_that_share_one_seed_or_none_with_the_best_have_all_formats(frame):
     assert found == {**seen, "e": "alone"}
     assert list(found) == [*"abcde"]
     assert "inf" not in as_json(report) + as_text(report)
+
+
+def test_a_mean_is_named_only_if_all_rows_it_is_said_of_have_it(frame):
+    """Rows that are equal on the seeds they share have other means over their own."""
+    rows = {"a": range(8), "b": range(3, 11)}
+    both = {name: {seed: float(seed) for seed in seeds} for name, seeds in rows.items()}
+    (verdict,) = told(at_seeds(frame, both)).verdicts
+    assert verdict == "On shared seeds the best by test_mse: a and b"
+
+
+def test_rows_of_one_seed_each_are_not_ranked_if_the_seeds_differ(frame):
+    assert list(told(at_seeds(frame, {"a": {0: 1.0}, "b": {1: 2.0}})).verdicts) == []
+    (verdict,) = told(at_seeds(frame, {"a": {0: 1.0}, "b": {0: 2.0}})).verdicts
+    assert verdict.startswith("One seed: a has the lowest")
