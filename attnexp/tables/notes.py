@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.console import number_text, setting_text
 from attnexp.runs.folder import Run
-from attnexp.runs.origin.command_line import command, next_seeds, seed_list
+from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import ENDED
 from attnexp.select.configurations import is_data
@@ -358,7 +358,8 @@ def _shared_text(shared: set[int], unit: SampleUnit) -> str:
 def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit) -> str:
     if unit is SEEDS:
         return _line(rows, sorted(missing))
-    return f": complete them with {unit.column}={seed_list(sorted(missing))}"
+    values = (f"{unit.column}={seed_list(part)}" for part in seed_parts([*missing]))
+    return f": complete them with {listed(values)}"
 
 
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:

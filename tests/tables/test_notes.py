@@ -42,9 +42,11 @@ def lacking(*groups: list[Run], looks: int = 1) -> list[str]:
 def seeds_of(note: str) -> tuple[set[str], set[int]]:
     """Read the models and the seeds of a command, by rules of its own."""
     models = set(re.search(r"model=(\S+)", note)[1].split(","))
-    if span := re.search(r"seed=range\((\d+),(\d+)\)", note):
-        return models, set(range(int(span[1]), int(span[2])))
-    return models, {int(seed) for seed in re.search(r"seed=([\d,]+)", note)[1].split(",")}
+    seeds = set[int]()
+    for spans, listed in re.findall(r"seed=(?:range\((\d+,\d+)\)|([\d,]+))", note):
+        numbers = [int(number) for number in (spans or listed).split(",")]
+        seeds.update(range(*numbers) if spans else numbers)
+    return models, seeds
 
 
 FULL = range(8)
