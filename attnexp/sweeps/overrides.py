@@ -8,8 +8,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, cast
 
-from hydra.core.override_parser.types import Override as ParsedOverride
 from hydra.core.override_parser.types import Glob, QuotedString, RangeSweep, Sweep, Transformer
+from hydra.core.override_parser.types import Override as ParsedOverride
 from hydra.errors import HydraException
 
 from attnexp.config.words import readable

@@ -15,6 +15,7 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.summary import ENDED
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
+from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit, is_finished
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
@@ -52,7 +53,7 @@ def results(table: ResultsTable) -> Iterable[str]:
 
 def conditions(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per difference between the runs besides those compared."""
-    checks = (_data, _steps, _tuning, _code)
+    checks = (_data, _lengths, _steps, _tuning, _code)
     return chain.from_iterable(check(table) for check in checks)
 
 
@@ -180,6 +181,12 @@ def _data(table: ResultsTable) -> Iterable[str]:
     """Rows on different data, which are not tested against each other."""
     if len(table.panels) > 1 and not table.alone:
         yield f"rows that differ in {listed(table.of_data)} saw different data and are not compared"
+
+
+def _lengths(table: ResultsTable) -> Iterable[str]:
+    """Which lengths of the source those are that the settings ask for, if a metric is of one."""
+    if any("_by_length@" in metric for metric in table.metrics):
+        yield from lengths_notes(table.frame.runs)
 
 
 def _code(table: ResultsTable) -> Iterable[str]:
