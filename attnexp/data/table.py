@@ -38,7 +38,8 @@ class Table(Tabular):
 
     The file is UTF-8 text with names in its first line, and cells separated by commas or by the
     `separator`. Only the columns that are named are read, and each of their cells must hold a
-    finite number. `sha256` is the digest of the content, see `attnexp.runs.sources`.
+    finite number. Blanks around a name and before a cell do not count. `sha256` is the digest of
+    the content, see `attnexp.runs.sources`.
 
     A share `test` of the rows is held out, 0.2 if it is None: at random by the seed, or, if `split`
     is `last`, those with the largest values of the first `x`. A row that equals the least of these
@@ -64,6 +65,7 @@ class Table(Tabular):
         test_sha256: str | None = None,
         separator: Separator | None = None,
     ) -> None:
+        x, y = [name.strip() for name in x], y.strip()
         names = [*x, y]
         if not x:
             raise ValueError("x must name at least one column, got []")
@@ -161,6 +163,7 @@ def read_columns(
     settings = {name: f"add data.separator={name}" for name in SEPARATORS}
     settings["comma"] = "leave out data.separator"
     header, rows = table(path, as_text(path, content), separator or "comma", settings)
+    header = [name.strip() for name in header]
     places = [column_index(path, header, name) for name in names]
     numbers = array("d")
     for line, record in rows:

@@ -13,15 +13,22 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 csv.field_size_limit(2**31 - 1)  # the limit of the process, which would refuse a long text
 
 
-def records(path: Path | str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def records(
+    path: Path | str, text: str, separator: str, exact: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each record, with the line on which it begins. An empty line has none.
 
-    `separator` is a name of `SEPARATORS`. Quotes have no meaning if tabs separate cells. Raises
-    ValueError, with the line, for text that is not of this format.
+    `separator` is a name of `SEPARATORS`. Quotes have no meaning if tabs separate cells. Blanks
+    before a cell do not count, so that a quote may follow them, unless the text is `exact`, as
+    attnexp writes it. Raises ValueError, with the line, for text that is not of this format.
     """
     lines = io.StringIO(text, newline="")
     reader = csv.reader(
-        lines, delimiter=SEPARATORS[separator], quotechar=_quote(separator), strict=True
+        lines,
+        delimiter=SEPARATORS[separator],
+        quotechar=_quote(separator),
+        skipinitialspace=not exact,
+        strict=True,
     )
     line = 1
     try:
@@ -37,10 +44,12 @@ def table(
     text: str,
     separator: str = "comma",
     remedies: Mapping[str, str] | None = None,
+    exact: bool = False,
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the first record of a text and an iterator over the others that are not empty.
 
-    `remedies` are other ways to read the text, by the name of its separator.
+    `remedies` are other ways to read the text, by the name of its separator. `exact` is as in
+    `records`.
 
     Raises ValueError, with the line, as `records` does, and for a record of another length, and
     with the separator for text in which, as its first lines tell, another one separates columns.
@@ -51,7 +60,7 @@ def table(
             f"{path}: its columns seem to be separated by {other}s: save it with {separator}s"
             f"{further}"
         )
-    filled = (each for each in records(path, text, separator) if each[1])
+    filled = (each for each in records(path, text, separator, exact) if each[1])
     _, header = next(filled, (1, []))
 
     def rows() -> Iterator[tuple[int, list[str]]]:
@@ -78,8 +87,13 @@ def _other_separator(text: str, separator: str) -> str | None:
 
     def widths(name: str) -> set[int]:
         delimiter, quote = SEPARATORS[name], _quote(name)
-        cells = (next(csv.reader([line], delimiter=delimiter, quotechar=quote)) for line in lines)
-        return set(map(len, cells))
+        return {
+            len(cells)
+            for line in lines
+            for cells in csv.reader(
+                [line], delimiter=delimiter, quotechar=quote, skipinitialspace=True
+            )
+        }
 
     if not lines or min(widths(separator)) > 1:
         return None

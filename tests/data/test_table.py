@@ -284,6 +284,32 @@ def test_cells_are_separated_by_what_the_setting_names(table, tmp_path, separato
     assert data.train.keys.equal(table("a,b\n" + GOOD).train.keys)
 
 
+@pytest.mark.parametrize(
+    ("header", "quote", "separator"),
+    [
+        ('"a", "b"', '"', None),
+        ("a, b", "", None),
+        ('" a", " b "', "", None),
+        ('"a"; "b"', '"', "semicolon"),
+        ("a\t b", "", "tab"),
+        (' a |"b"', '"', "bar"),
+    ],
+)
+def test_blanks_around_names_and_before_cells_do_not_count(table, header, quote, separator):
+    between = {None: ",", "semicolon": ";", "tab": "\t", "bar": "|"}[separator]
+    content = re.sub(r",(\S+)", rf"{between} {quote}\1{quote}", GOOD)
+    data, plain = table(f"{header}\n{content}", separator=separator), table("a,b\n" + GOOD)
+    assert (
+        data.spec
+        == plain.spec
+        == table(f"{header}\n{content}", ["a "], " b", separator=separator).spec
+    )
+    for name in ("keys", "values"):
+        assert getattr(data.train, name).equal(getattr(plain.train, name))
+    with pytest.raises(ValueError, match="2 columns are named 'b'"):
+        table("a,b, b\n1,2,3\n")
+
+
 def test_a_separator_that_the_file_does_not_have_is_refused(table, tmp_path):
     with pytest.raises(ValueError) as raised:
         table("a,b\n" + GOOD, separator="tab")
