@@ -12,7 +12,7 @@ import torch
 from attnexp.core.errors import shortened_value
 from attnexp.data.memory import require_memory
 from attnexp.data.tabular import Rows, Tabular, last_split, random_split
-from attnexp.runs.records import SEPARATORS, column_index, table
+from attnexp.runs.records import SEPARATORS, column_index, lines_text, table
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
@@ -156,7 +156,7 @@ def read_columns(
     """Return the columns of these names, (rows, columns), from the content of a file.
 
     Commas separate its cells if `separator` is None. Empty lines are left out. Raises ValueError,
-    with the line, for a file that is not a table, and for a column or a number that is not there.
+    with the lines, for a file that is not a table, and for a column or a number that is not there.
     """
     lines = content.count(b"\n")
     require_memory(f"about {lines:,} rows of {path}", BYTES_A_CELL * lines * len(names))
@@ -165,19 +165,21 @@ def read_columns(
     header, rows = table(path, as_text(path, content), separator or "comma", settings)
     header = [name.strip() for name in header]
     places = [column_index(path, header, name) for name in names]
-    numbers = array("d")
+    numbers, others = array("d"), dict[int, tuple[str, str]]()
     for line, record in rows:
         for name, place in zip(names, places, strict=True):
             number = _number(record[place])
-            if not math.isfinite(number):
-                shown = shortened_value(record[place], SHOWN)
-                decimal = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", record[place])
-                remedy = "write 0.5 for 0,5" if decimal else "leave such rows out, or fill them"
-                raise ValueError(
-                    f"{path}, line {line}: column '{name}' is '{shown}', "
-                    f"which is not a finite number: {remedy}"
-                )
             numbers.append(number)
+            if not math.isfinite(number):
+                others.setdefault(line, (name, record[place]))
+    if others:
+        name, cell = next(iter(others.values()))
+        decimal = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", cell)
+        remedy = "write 0.5 for 0,5" if decimal else "leave such rows out, or fill them"
+        raise ValueError(
+            f"{path}, {lines_text(others)}: column '{name}' is '{shortened_value(cell, SHOWN)}', "
+            f"which is not a finite number: {remedy}"
+        )
     return np.array(numbers).reshape(-1, len(names))
 
 

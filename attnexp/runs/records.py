@@ -3,12 +3,15 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attnexp.core.errors import nearest_text
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+
+SHOWN = 3
+"""Lines that a message names next to the first one."""
 
 csv.field_size_limit(2**31 - 1)  # the limit of the process, which would refuse a long text
 
@@ -51,8 +54,9 @@ def table(
     `remedies` are other ways to read the text, by the name of its separator. `exact` is as in
     `records`.
 
-    Raises ValueError, with the line, as `records` does, and for a record of another length, and
-    with the separator for text in which, as its first lines tell, another one separates columns.
+    Raises ValueError, with the line, as `records` does, and, with all lines, for records of another
+    length, and with the separator for text in which, as its first lines tell, another one separates
+    columns.
     """
     if other := _other_separator(text, separator):
         further = f", or {remedies[other]}" if remedies and other in remedies else ""
@@ -64,17 +68,32 @@ def table(
     _, header = next(filled, (1, []))
 
     def rows() -> Iterator[tuple[int, list[str]]]:
+        unlike: dict[int, int] = {}
         for line, record in filled:
-            if len(record) != len(header):
-                if len(record) == 1 and not record[0].strip():
-                    continue
-                raise ValueError(
-                    f"{path}, line {line}: it has {len(record)} cells, and the first line "
-                    f"{len(header)}; cells are separated by {separator}s"
-                )
-            yield line, record
+            if len(record) == len(header):
+                if not unlike:
+                    yield line, record
+            elif len(record) > 1 or record[0].strip():
+                unlike[line] = len(record)
+        if unlike:
+            cells = next(iter(unlike.values()))
+            raise ValueError(
+                f"{path}, {lines_text(unlike)}: it has {cells} cells, and the first line "
+                f"{len(header)}; cells are separated by {separator}s"
+            )
 
     return header, rows()
+
+
+def lines_text(lines: Iterable[int]) -> str:
+    """Return the line of which a sentence speaks, and others like it: `line 3 (also 5 and 9)`."""
+    first, *others = lines
+    shown = [str(line) for line in others[:SHOWN]]
+    if left := len(others) - len(shown):
+        shown.append(f"{left:,} more")
+    *earlier, last = shown or [""]
+    also = f"{', '.join(earlier)} and {last}" if earlier else last
+    return f"line {first}" + (f" (also {also})" if also else "")
 
 
 def _other_separator(text: str, separator: str) -> str | None:

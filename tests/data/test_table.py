@@ -122,6 +122,7 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
             (f"a,b\n{GOOD}1,{cell}\n", f", line 12: column 'b' is '{cell}', which is not a finite")
             for cell in ("two", "", "nan", "1_0", "-inf", "1e999")
         ),
+        (f"a,b\n1,?\n{GOOD}?,?\n1,\n", ", line 2 (also 13 and 14): column 'b' is '?', which is"),
         (f"a,b\n{GOOD}nan,1\n", ", line 12: column 'a' is 'nan', which is not a finite number"),
         *(
             (f"a,b\n{GOOD}{row}\n", f", line 12: it has {count} cells, and the first line 2; cells")
