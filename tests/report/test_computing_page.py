@@ -164,15 +164,10 @@ def test_a_law_and_a_link_show_the_same(opened):
 
 
 @needs_browser
-def test_signed_weights_have_no_law_that_gives_all_to_one(browser, succeeds, tmp_path):
-    sizes = ("num_train=32", "num_validation=8", "num_test=8")
-    succeeds(
-        *("data=reverse", "arch=transformer", "attention=differential", "arch.dim=16"),
-        *(f"data.{size}" for size in sizes),
-        *("train.max_steps=1", "figures=false", f"hydra.run.dir={tmp_path / 'run'}"),
-    )
-    main([str(tmp_path / "run"), "--output", str(tmp_path / "report.html")])
-    browser.get((tmp_path / "report.html").as_uri())
+def test_signed_weights_have_no_law_that_gives_all_to_one(browser, page, tmp_path):
+    signed = tmp_path / "signed.html"
+    signed.write_text(page.read_text().replace('"signed":false', '"signed":true'))
+    browser.get(signed.as_uri())
     answer(browser)
     assert browser.execute_script(LAWS) == ["learned", "uniform", "shuffled", "off"]
     browser.execute_script("document.querySelector('.answer').innerText = ''")
