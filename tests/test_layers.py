@@ -40,7 +40,7 @@ PARTS = {
     "sweeps": "architectures config plots runs select stats tables training",
     "notebooks": "architectures attention config plots runs select sweeps tables",
     "probe": "architectures attention data estimators normalizers runs scores stats tasks training",
-    "tracing": "architectures data normalizers probe report scores training",
+    "tracing": "architectures attention data normalizers probe report scores training",
     "cards": "attention config report runs select stats sweeps tables training",
     "claims": "config plots runs select stats sweeps training",
     "attend": "attention config normalizers plots report runs scores tracing",

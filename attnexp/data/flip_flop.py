@@ -13,6 +13,7 @@ from attnexp.data.sequences import (
     every_length,
     given_batch,
     length_ranges,
+    notes_on_lengths,
     stack,
 )
 
@@ -32,11 +33,11 @@ class FlipFlop(DrawnSequences):
     reads the sequence of the code. The gold alignment is the place of that bit.
 
     Lengths count instructions, r included: `min_length` to `max_length`, in equal shares, 16 to 32
-    as published, which are 32 to 64 symbols. The README of the code has `write_prob` 0.8; its
-    default and its experiment have 0.1, as here. The test set may have other lengths,
-    `test_min_length` to `test_max_length`, or those in `test_lengths`. An end that is None is that
-    of training. All strings of bits are different, so the three sets are disjoint; in the code they
-    are not kept apart, and training has 10 million examples.
+    as published, which are 32 to 64 symbols. All but r and its bit are the source. The README of
+    the code has `write_prob` 0.8; its default and its experiment have 0.1, as here. The test set
+    may have other lengths, `test_min_length` to `test_max_length`, or those in `test_lengths`. An
+    end that is None is that of training. All strings of bits are different, so the three sets are
+    disjoint; in the code they are not kept apart, and training has 10 million examples.
 
     Example of length 5:
         source     w 1 i 0 w 0 i 1
@@ -78,9 +79,14 @@ class FlipFlop(DrawnSequences):
         self._write_prob = write_prob
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, trained, tested, SYMBOLS, SYMBOLS)
+        self.notes = notes_on_lengths(tested, self._in_source, "instructions")
 
     def longest(self, number: int) -> int:
         return 2 * number
+
+    @staticmethod
+    def _in_source(length: int) -> int:
+        return 2 * (length - 1)
 
     def families(self, numbers: Sequence[int]) -> Families:
         return Families(
@@ -102,7 +108,7 @@ class FlipFlop(DrawnSequences):
         target = torch.cat(targets)
         return given_batch(
             queries=torch.full_like(target, READ),
-            source=stack(sources, 2 * max(drawn) - 2),
+            source=stack(sources, self._in_source(max(drawn))),
             target=target,
             asked=torch.zeros_like(target),
             alignment=torch.cat(places),

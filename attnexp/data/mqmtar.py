@@ -17,6 +17,7 @@ from attnexp.data.sequences import (
     check_positive,
     every_length,
     length_ranges,
+    notes_on_lengths,
     numbered,
     sequence_batch,
     stack,
@@ -114,6 +115,7 @@ class MultiTokenRecall(DrawnSequences):
         asking = num_queries * (key_size + 1)
         contexts = (self.test.mask.sum(dim=-1) - 1 - asking).flatten().tolist()
         right = [self._pairs(length) ** -num_queries for length in contexts]
+        self.notes = notes_on_lengths(tested, self.longest, "symbols of a context")
         self.chance = {"exact_match": sum(right) / len(right)}
 
     def longest(self, number: int) -> int:

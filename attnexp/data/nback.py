@@ -14,6 +14,7 @@ from attnexp.data.sequences import (
     every_length,
     given_batch,
     length_ranges,
+    notes_on_lengths,
     numbered,
     stack,
     uniform,
@@ -83,6 +84,10 @@ class NBack(DrawnSequences):
         symbols = numbered(vocab_size)
         sizes = (num_train, num_validation, num_test)
         super().__init__(generator, sizes, trained, tested, symbols, symbols)
+        self.notes = notes_on_lengths(tested, self._in_source, "symbols of an example")
+
+    def _in_source(self, length: int) -> int:
+        return length - self._answers
 
     def families(self, numbers: Sequence[int]) -> Families:
         return uniform(numbers, self._vocab_size)
@@ -90,7 +95,7 @@ class NBack(DrawnSequences):
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
         sources, queries, targets, alignments = [], [], [], []
         for length, digits in drawn.items():
-            sequence, told = FIRST + digits, length - self._answers
+            sequence, told = FIRST + digits, self._in_source(length)
             back = torch.arange(told, length) - self._steps
             sources.append(sequence[:, :told])
             queries.append(sequence[:, told:])
@@ -100,7 +105,7 @@ class NBack(DrawnSequences):
         target = torch.cat(targets)
         return given_batch(
             queries=torch.cat(queries),
-            source=stack(sources, max(drawn) - self._answers),
+            source=stack(sources, self._in_source(max(drawn))),
             target=target,
             asked=asked.expand(len(target), -1),
             alignment=torch.cat(alignments),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from attnexp.data.memory import require_memory
-from attnexp.runs.records import column_index, records, table
+from attnexp.runs.records import column_index, lines_text, records, table
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
@@ -93,12 +93,16 @@ def _columns(
 
 def _check_ends(path: str, text: str) -> None:
     """Check that each cell between commas ends on its line. Raises ValueError."""
-    for line, record in records(path, text, "comma"):
-        if any("\n" in cell or "\r" in cell for cell in record):
-            raise ValueError(
-                f"{path}, line {line}: a quote that opens here closes on a later line, and a text "
-                "has one line: close it here, or write a quote in a quoted text twice"
-            )
+    open_lines = [
+        line
+        for line, record in records(path, text, "comma")
+        if any("\n" in cell or "\r" in cell for cell in record)
+    ]
+    if open_lines:
+        raise ValueError(
+            f"{path}, {lines_text(open_lines)}: a quote that opens here closes on a later line, "
+            "and a text has one line: close it here, or write a quote in a quoted text twice"
+        )
 
 
 def _parallel(

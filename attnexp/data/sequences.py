@@ -20,6 +20,7 @@ from torch import Tensor
 from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.core.writing import SEPARATED, Characters, Spaced, Writing
 from attnexp.data.memory import require_memory
+from attnexp.runs.summary import LENGTHS
 
 SPECIALS = ("<pad>", "<bos>", "<eos>")
 PAD, BOS, EOS = range(len(SPECIALS))
@@ -194,6 +195,24 @@ def length_ranges(
 def every_length(trained: Sequence[int], tested: Sequence[int] | None) -> list[int]:
     """Return the lengths of training and those of the test set, as `length_ranges` gives them."""
     return [*trained, *(tested or [])]
+
+
+def notes_on_lengths(
+    tested: Sequence[int] | None, symbols: Callable[[int], int], what: str
+) -> tuple[str, ...]:
+    """Return a note that says how long sources of the test lengths are, none without such lengths.
+
+    `symbols` returns the length of the source for one that was asked for, in `what`.
+    """
+    if tested is None:
+        return ()
+    asked = [str(length) for length in tested]
+    found = [str(symbols(length)) for length in tested]
+    if isinstance(tested, range) and len(tested) > 1:
+        asked, found = ([f"{each[0]} to {each[-1]}"] for each in (asked, found))
+    first, *others = zip(found, asked, strict=True)
+    told = [f"{first[0]} for {first[1]} {what}", *(f"{a} for {b}" for a, b in others)]
+    return (LENGTHS + ", ".join(told),)
 
 
 def _range(low_name: str, low: int, high_name: str, high: int) -> range:

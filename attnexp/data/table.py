@@ -12,7 +12,7 @@ import torch
 from attnexp.core.errors import shortened_value
 from attnexp.data.memory import require_memory
 from attnexp.data.tabular import Rows, Tabular, last_split, random_split
-from attnexp.runs.records import SEPARATORS, column_index, table
+from attnexp.runs.records import SEPARATORS, column_index, lines_text, table
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
@@ -38,7 +38,8 @@ class Table(Tabular):
 
     The file is UTF-8 text with names in its first line, and cells separated by commas or by the
     `separator`. Only the columns that are named are read, and each of their cells must hold a
-    finite number. `sha256` is the digest of the content, see `attnexp.runs.sources`.
+    finite number. Blanks around a name and before a cell do not count. `sha256` is the digest of
+    the content, see `attnexp.runs.sources`.
 
     A share `test` of the rows is held out, 0.2 if it is None: at random by the seed, or, if `split`
     is `last`, those with the largest values of the first `x`. A row that equals the least of these
@@ -64,6 +65,7 @@ class Table(Tabular):
         test_sha256: str | None = None,
         separator: Separator | None = None,
     ) -> None:
+        x, y = [name.strip() for name in x], y.strip()
         names = [*x, y]
         if not x:
             raise ValueError("x must name at least one column, got []")
@@ -154,27 +156,30 @@ def read_columns(
     """Return the columns of these names, (rows, columns), from the content of a file.
 
     Commas separate its cells if `separator` is None. Empty lines are left out. Raises ValueError,
-    with the line, for a file that is not a table, and for a column or a number that is not there.
+    with the lines, for a file that is not a table, and for a column or a number that is not there.
     """
     lines = content.count(b"\n")
     require_memory(f"about {lines:,} rows of {path}", BYTES_A_CELL * lines * len(names))
     settings = {name: f"add data.separator={name}" for name in SEPARATORS}
     settings["comma"] = "leave out data.separator"
     header, rows = table(path, as_text(path, content), separator or "comma", settings)
+    header = [name.strip() for name in header]
     places = [column_index(path, header, name) for name in names]
-    numbers = array("d")
+    numbers, others = array("d"), dict[int, tuple[str, str]]()
     for line, record in rows:
         for name, place in zip(names, places, strict=True):
             number = _number(record[place])
-            if not math.isfinite(number):
-                shown = shortened_value(record[place], SHOWN)
-                decimal = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", record[place])
-                remedy = "write 0.5 for 0,5" if decimal else "leave such rows out, or fill them"
-                raise ValueError(
-                    f"{path}, line {line}: column '{name}' is '{shown}', "
-                    f"which is not a finite number: {remedy}"
-                )
             numbers.append(number)
+            if not math.isfinite(number):
+                others.setdefault(line, (name, record[place]))
+    if others:
+        name, cell = next(iter(others.values()))
+        decimal = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", cell)
+        remedy = "write 0.5 for 0,5" if decimal else "leave such rows out, or fill them"
+        raise ValueError(
+            f"{path}, {lines_text(others)}: column '{name}' is '{shortened_value(cell, SHOWN)}', "
+            f"which is not a finite number: {remedy}"
+        )
     return np.array(numbers).reshape(-1, len(names))
 
 

@@ -258,7 +258,10 @@ class SideWritings(Struct, frozen=True):
 
 
 class SequenceModel(Struct, frozen=True, tag_field="kind", tag="sequences"):
-    """A model that answers sources of up to `source` symbols, of which `first` is shown first."""
+    """A model that answers sources of up to `source` symbols, of which `first` is shown first.
+
+    `signed` says that its weights may be negative, so that no law gives the sum of a row to one.
+    """
 
     label: str
     seed: int
@@ -273,6 +276,7 @@ class SequenceModel(Struct, frozen=True, tag_field="kind", tag="sequences"):
     first: str
     gold: Sequence[int] | None
     main: str
+    signed: bool
 
 
 class StepsProgram(Struct, frozen=True):

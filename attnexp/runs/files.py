@@ -235,7 +235,7 @@ def _rows(path: Path, content: bytes) -> list[dict[str, str]]:
     Raises UnreadableRunError for other content, and for a row that lacks a column of the header.
     """
     try:
-        header, rows = table(path, as_text(path, content))
+        header, rows = table(path, as_text(path, content), exact=True)
         return [dict(zip(header, row, strict=True)) for _, row in rows]
     except ValueError as error:
         raise UnreadableRunError(str(error)) from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, shortened_value
 from attnexp.runs import files, lock
 from attnexp.runs.files import FIGURES, SUMMARY, WRITTEN, UnreadableRunError, finite
 from attnexp.runs.key import RESULTS_VERSION, identity
@@ -18,6 +18,9 @@ from attnexp.runs.user_code import changed_modules
 
 Stamp = tuple[int, ...] | None
 """Numbers that change whenever a summary is written, none if there is no summary yet."""
+
+SHOWN = 80
+"""Characters of the command of a run that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,20 @@ def status_of(folder: Path | str, recorded: Status) -> Status:
 
 def require_no_run_around(folder: Path) -> None:
     """Raise OccupiedError for a folder inside that of a run, in which nothing finds runs."""
-    for parent in folder.parents:
+    for parent in folder.absolute().parents:
         if stamp(parent):
             with suppress(UnreadableRunError):
-                read_summary(parent)
+                command = read_summary(parent).command
+                made = f", made by `{shortened_value(command, SHOWN)}`" if command else ""
                 raise OccupiedError(
-                    f"{folder} would lie inside the run {parent}: choose another output_dir"
+                    f"{folder} would lie inside the run {parent}{made}: {_way_out(parent)}"
                 )
+
+
+def _way_out(run: Path) -> str:
+    if Path.cwd().is_relative_to(run):
+        return "work in another folder, or move the files of this run to one of their own"
+    return "choose another output_dir"
 
 
 def _require_free(folder: Path) -> None:

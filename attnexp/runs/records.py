@@ -3,25 +3,35 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attnexp.core.errors import nearest_text
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 
+SHOWN = 3
+"""Lines that a message names next to the first one."""
+
 csv.field_size_limit(2**31 - 1)  # the limit of the process, which would refuse a long text
 
 
-def records(path: Path | str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def records(
+    path: Path | str, text: str, separator: str, exact: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each record, with the line on which it begins. An empty line has none.
 
-    `separator` is a name of `SEPARATORS`. Quotes have no meaning if tabs separate cells. Raises
-    ValueError, with the line, for text that is not of this format.
+    `separator` is a name of `SEPARATORS`. Quotes have no meaning if tabs separate cells. Blanks
+    before a cell do not count, so that a quote may follow them, unless the text is `exact`, as
+    attnexp writes it. Raises ValueError, with the line, for text that is not of this format.
     """
     lines = io.StringIO(text, newline="")
     reader = csv.reader(
-        lines, delimiter=SEPARATORS[separator], quotechar=_quote(separator), strict=True
+        lines,
+        delimiter=SEPARATORS[separator],
+        quotechar=_quote(separator),
+        skipinitialspace=not exact,
+        strict=True,
     )
     line = 1
     try:
@@ -37,13 +47,16 @@ def table(
     text: str,
     separator: str = "comma",
     remedies: Mapping[str, str] | None = None,
+    exact: bool = False,
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the first record of a text and an iterator over the others that are not empty.
 
-    `remedies` are other ways to read the text, by the name of its separator.
+    `remedies` are other ways to read the text, by the name of its separator. `exact` is as in
+    `records`.
 
-    Raises ValueError, with the line, as `records` does, and for a record of another length, and
-    with the separator for text in which, as its first lines tell, another one separates columns.
+    Raises ValueError, with the line, as `records` does, and, with all lines, for records of another
+    length, and with the separator for text in which, as its first lines tell, another one separates
+    columns.
     """
     if other := _other_separator(text, separator):
         further = f", or {remedies[other]}" if remedies and other in remedies else ""
@@ -51,21 +64,36 @@ def table(
             f"{path}: its columns seem to be separated by {other}s: save it with {separator}s"
             f"{further}"
         )
-    filled = (each for each in records(path, text, separator) if each[1])
+    filled = (each for each in records(path, text, separator, exact) if each[1])
     _, header = next(filled, (1, []))
 
     def rows() -> Iterator[tuple[int, list[str]]]:
+        unlike: dict[int, int] = {}
         for line, record in filled:
-            if len(record) != len(header):
-                if len(record) == 1 and not record[0].strip():
-                    continue
-                raise ValueError(
-                    f"{path}, line {line}: it has {len(record)} cells, and the first line "
-                    f"{len(header)}; cells are separated by {separator}s"
-                )
-            yield line, record
+            if len(record) == len(header):
+                if not unlike:
+                    yield line, record
+            elif len(record) > 1 or record[0].strip():
+                unlike[line] = len(record)
+        if unlike:
+            cells = next(iter(unlike.values()))
+            raise ValueError(
+                f"{path}, {lines_text(unlike)}: it has {cells} cells, and the first line "
+                f"{len(header)}; cells are separated by {separator}s"
+            )
 
     return header, rows()
+
+
+def lines_text(lines: Iterable[int]) -> str:
+    """Return the line of which a sentence speaks, and others like it: `line 3 (also 5 and 9)`."""
+    first, *others = lines
+    shown = [str(line) for line in others[:SHOWN]]
+    if left := len(others) - len(shown):
+        shown.append(f"{left:,} more")
+    *earlier, last = shown or [""]
+    also = f"{', '.join(earlier)} and {last}" if earlier else last
+    return f"line {first}" + (f" (also {also})" if also else "")
 
 
 def _other_separator(text: str, separator: str) -> str | None:
@@ -78,8 +106,13 @@ def _other_separator(text: str, separator: str) -> str | None:
 
     def widths(name: str) -> set[int]:
         delimiter, quote = SEPARATORS[name], _quote(name)
-        cells = (next(csv.reader([line], delimiter=delimiter, quotechar=quote)) for line in lines)
-        return set(map(len, cells))
+        return {
+            len(cells)
+            for line in lines
+            for cells in csv.reader(
+                [line], delimiter=delimiter, quotechar=quote, skipinitialspace=True
+            )
+        }
 
     if not lines or min(widths(separator)) > 1:
         return None

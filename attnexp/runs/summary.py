@@ -55,6 +55,9 @@ DIVERGED = "TrainingDivergedError: "
 ENDED = "training ended early: "
 """How the note begins that says why training ended although epochs were left."""
 
+LENGTHS = "results count lengths in symbols of the source: "
+"""How the note begins that says which these are for the lengths that were asked for."""
+
 NATIVE = "native"
 """The name in `versions` of the compiler of the recurrences, for a run that has called it."""
 

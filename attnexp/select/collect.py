@@ -78,7 +78,13 @@ def collect(roots: Iterable[str | Path], version: int = RESULTS_VERSION) -> Coll
     for root in map(os.fspath, map(Path, roots)):
         if not os.path.isdir(root):
             there = "is not a folder" if os.path.exists(root) else "is not there"
-            raise RequestError(f"{root} {there}: give the folder of a run, or one of runs")
+            around, wanted = (
+                os.path.dirname(root) or os.curdir,
+                "the folder of a run, or one of runs",
+            )
+            if os.path.isfile(os.path.join(around, files.SUMMARY)):
+                wanted = f"{around}, which is itself a run, or another folder"
+            raise RequestError(f"{root} {there}: give {wanted}")
         real = os.path.realpath(root)
         for run in _below(root, skipped, begun):
             runs.setdefault(real + run.path.removeprefix(root), run)

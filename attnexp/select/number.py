@@ -14,6 +14,7 @@ from attnexp.core.errors import RequestError, nearest_text
 from attnexp.runs.files import is_finite
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import on_test
+from attnexp.runs.summary import LENGTHS
 from attnexp.select.frame import Frame
 
 PROBED = "probe."
@@ -101,6 +102,12 @@ def _declared(known: dict[str, str], metric: str, word: str) -> dict[str, str]:
     return {word: known[metric]} if metric in known else {}
 
 
+def lengths_notes(runs: Iterable[Run]) -> list[str]:
+    """Return the different notes of runs on the lengths of sources."""
+    notes = (note for run in runs for note in run.summary.notes)
+    return list(dict.fromkeys(note for note in notes if note.startswith(LENGTHS)))
+
+
 def _missing(runs: Sequence[Run], word: str) -> str:
     """Return that no run has a number, the nearest names, and the command that measures it."""
     sentence = f"nothing has the number '{word}' yet."
@@ -108,4 +115,6 @@ def _missing(runs: Sequence[Run], word: str) -> str:
     if word.startswith(PROBED):
         intervention = word.removeprefix(PROBED).rpartition(".")[0] or "INTERVENTION"
         sentence += f" `attnexp probe RUN {intervention}` measures what it can."
+    if "_by_length@" in word:
+        sentence += "".join(f" {note.capitalize()}." for note in lengths_notes(runs))
     return sentence.removesuffix(".")

@@ -8,8 +8,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, cast
 
+from hydra.core.override_parser.types import Glob, QuotedString, RangeSweep, Sweep, Transformer
 from hydra.core.override_parser.types import Override as ParsedOverride
-from hydra.core.override_parser.types import QuotedString, RangeSweep, Transformer
 from hydra.errors import HydraException
 
 from attnexp.config.words import readable
@@ -54,7 +54,8 @@ class Axis:
 def expand(override: ParsedOverride) -> tuple[Override, ...]:
     """Return an override for each value of a parsed override.
 
-    Raises HydraException for an interval, which has no list of values, and for too many values.
+    Raises HydraException for an interval, which has no list of values, for a sweep among values,
+    and for too many values.
     """
     name = override.get_key_element()
     if not override.is_sweep_override():
@@ -71,6 +72,11 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
         raise HydraException(f"{override.input_line} names no list of values: {error}") from error
     if len(first) > MOST_VALUES:
         raise HydraException(f"{override.input_line} names more than {MOST_VALUES:,} values")
+    if any(isinstance(value, Sweep | Glob) for value in first):
+        raise HydraException(
+            f"{override.input_line} has a sweep among its values, such as a range(), which Hydra "
+            "does not read: list all values, or write one range"
+        )
     return tuple(
         Override(readable(f"{name}={Transformer.str(value)}"), _plain_value(value))
         for value in first

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from attnexp.core.console import number_text, setting_text
 from attnexp.runs.folder import Run
-from attnexp.runs.origin.command_line import command, next_seeds, seed_list
+from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import ENDED
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
+from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit, is_finished
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
@@ -52,7 +53,7 @@ def results(table: ResultsTable) -> Iterable[str]:
 
 def conditions(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per difference between the runs besides those compared."""
-    checks = (_data, _steps, _tuning, _code)
+    checks = (_data, _lengths, _steps, _tuning, _code)
     return chain.from_iterable(check(table) for check in checks)
 
 
@@ -180,6 +181,12 @@ def _data(table: ResultsTable) -> Iterable[str]:
     """Rows on different data, which are not tested against each other."""
     if len(table.panels) > 1 and not table.alone:
         yield f"rows that differ in {listed(table.of_data)} saw different data and are not compared"
+
+
+def _lengths(table: ResultsTable) -> Iterable[str]:
+    """Which lengths of the source those are that the settings ask for, if a metric is of one."""
+    if any("_by_length@" in metric for metric in table.metrics):
+        yield from lengths_notes(table.frame.runs)
 
 
 def _code(table: ResultsTable) -> Iterable[str]:
@@ -359,7 +366,8 @@ def _shared_text(shared: set[int], unit: SampleUnit) -> str:
 def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit) -> str:
     if unit is SEEDS:
         return _line(rows, sorted(missing))
-    return f"; complete them with {unit.column}={seed_list(sorted(missing))}"
+    values = (f"{unit.column}={seed_list(part)}" for part in seed_parts([*missing]))
+    return f"; complete them with {listed(values)}"
 
 
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.attention.base import is_signed
 from attnexp.core.batch import Batch, DataColumn, Points, RegressionSpec, Seq2SeqSpec, in_units
 from attnexp.core.errors import RequestError
 from attnexp.core.writing import SEPARATED, Characters, Separated, Spaced, Words, Writing
@@ -127,6 +128,7 @@ def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec, label: str, seed: int) ->
         first=first,
         gold=None if test.alignment is None else test.alignment[place].tolist(),
         main=model.whole,
+        signed=is_signed(model),
     )
 
 

@@ -115,8 +115,14 @@ def test_a_changed_label_is_different(finished, label):
     assert compared(finished) == ("different", label)
 
 
-def test_notes_of_one_attempt_need_not_occur_again(finished):
-    note = "training began anew, because its checkpoint cannot be used"
+@pytest.mark.parametrize(
+    "note",
+    [
+        "training began anew, because its checkpoint cannot be used",
+        "results count lengths in symbols of the source: 126 for 64 instructions",
+    ],
+)
+def test_notes_of_one_attempt_or_version_need_not_occur_again(finished, note):
     change_summary(finished, lambda s: s["notes"].append(note))
     assert compared(finished)[0] == "bit-identical"
 

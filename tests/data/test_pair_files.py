@@ -1,6 +1,7 @@
 """Files of two columns: what is read of them, and what is said of those that cannot be read."""
 
 import hashlib
+import re
 
 import pytest
 
@@ -112,18 +113,42 @@ def test_a_line_of_other_cells_is_refused_with_its_line(read, line, named, separ
     columns = {"source": "en", "target": "fr"} if named else {}
     lines = [f"en{separator}fr", *lines] if named else lines
     first, counts = len(lines[0].split(separator)), [len(each.split(separator)) for each in lines]
-    other = next(i for i, count in enumerate(counts) if count != first)
+    other, *also = [i + 1 for i, count in enumerate(counts) if count != first]
+    told = " (also 3, 4, 5 and 56 more)" if len(also) == 59 else ""
+    assert bool(also) == bool(told)
     with pytest.raises(ValueError) as raised:
         read("\n".join(lines), name, **columns)
     assert str(raised.value) == (
-        f"{name}, line {other + 1}: it has {counts[other]} cells, and the first line {first}; "
-        f"cells are separated by {'commas' if separator == ',' else 'tabs'}"
+        f"{name}, line {other}{told}: it has {counts[other - 1]} cells, and the first line "
+        f"{first}; cells are separated by {'commas' if separator == ',' else 'tabs'}"
     )
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ([7], "line 7: it has"),
+        ([7, 30], "line 7 (also 30): it has"),
+        ([7, 30, 31, 40], "line 7 (also 30, 31 and 40): it has"),
+        (range(7, 20), "line 7 (also 8, 9, 10 and 9 more): it has"),
+    ],
+)
+def test_all_lines_of_other_cells_are_told_at_once(read, bad, told):
+    lines = ["a\tb\tc" if line in bad else "a\tb" for line in range(1, 51)]
+    with pytest.raises(ValueError, match=re.escape(f"my.tsv, {told}")):
+        read("\n".join(lines), "my.tsv")
+
+
+def test_all_quotes_that_close_on_later_lines_are_told_at_once(read):
+    with pytest.raises(ValueError, match=r"my\.csv, line 2 \(also 5\): a quote that opens here"):
+        read('a,b\na,"b\nc"\na,b\n"a\nb",c\na,b\n', "my.csv")
 
 
 def test_every_line_in_which_the_comma_is_not_quoted_is_no_pair(read):
     lines = [f"Yes {i}, I know word{i}.,Oui {i} je sais mot{i}." for i in range(60)]
-    with pytest.raises(ValueError, match=r"^my\.csv, line 2: it has 3 cells, and the first line 2"):
+    with pytest.raises(
+        ValueError, match=r"^my\.csv, line 2 \(also .*\): it has 3 cells, and the first line 2"
+    ):
         read("en,fr\n" + "\n".join(lines), "my.csv", source="en", target="fr")
 
 

@@ -1,8 +1,12 @@
+import re
 from itertools import permutations, product
 
 import pytest
 import torch
 
+from attnexp.data.flip_flop import FlipFlop
+from attnexp.data.mqmtar import MultiTokenRecall
+from attnexp.data.nback import NBack
 from attnexp.data.sequences import Families, arrangements, draw_distinct, even_shares
 
 
@@ -57,3 +61,20 @@ def test_families_share_evenly():
 def test_more_than_there_are_is_refused():
     with pytest.raises(ValueError, match="is 9, but these make only 8 different examples"):
         draw(9, [[2], [2, 3]])
+
+
+@pytest.mark.parametrize(
+    "asked", [{"test_lengths": [40, 90]}, {"test_min_length": 33, "test_max_length": 35}, {}]
+)
+@pytest.mark.parametrize("kind", [FlipFlop, MultiTokenRecall, NBack])
+def test_lengths_that_were_asked_for_are_told_as_the_sources_have_them(kind, asked):
+    sizes = {"num_train": 40, "num_validation": 40, "num_test": 40}
+    data = kind(torch.Generator().manual_seed(0), **sizes, **asked)
+    lengths = data.test.mask.sum(dim=-1).unique()
+    if isinstance(data, MultiTokenRecall):
+        lengths = lengths - 1  # the end symbol does not count
+    told = re.findall(r"(\d+)(?: to (\d+))? for (\d+)(?: to (\d+))?", "".join(data.notes))
+    found = [int(number) for pair in told for number in pair[:2] if number]
+    wanted = [int(number) for pair in told for number in pair[2:] if number]
+    assert found == (lengths[[0, -1]].tolist() if asked else [])
+    assert wanted == ([*asked.get("test_lengths", [])] or [*asked.values()])

@@ -122,6 +122,7 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
             (f"a,b\n{GOOD}1,{cell}\n", f", line 12: column 'b' is '{cell}', which is not a finite")
             for cell in ("two", "", "nan", "1_0", "-inf", "1e999")
         ),
+        (f"a,b\n1,?\n{GOOD}?,?\n1,\n", ", line 2 (also 13 and 14): column 'b' is '?', which is"),
         (f"a,b\n{GOOD}nan,1\n", ", line 12: column 'a' is 'nan', which is not a finite number"),
         *(
             (f"a,b\n{GOOD}{row}\n", f", line 12: it has {count} cells, and the first line 2; cells")
@@ -282,6 +283,32 @@ def test_cells_are_separated_by_what_the_setting_names(table, tmp_path, separato
     rows = torch.cat(found, dim=-1)[0].sort(dim=0).values.double()
     torch.testing.assert_close(rows.numpy(), frame[["a", "b"]].to_numpy(float), atol=1e-4, rtol=0)
     assert data.train.keys.equal(table("a,b\n" + GOOD).train.keys)
+
+
+@pytest.mark.parametrize(
+    ("header", "quote", "separator"),
+    [
+        ('"a", "b"', '"', None),
+        ("a, b", "", None),
+        ('" a", " b "', "", None),
+        ('"a"; "b"', '"', "semicolon"),
+        ("a\t b", "", "tab"),
+        (' a |"b"', '"', "bar"),
+    ],
+)
+def test_blanks_around_names_and_before_cells_do_not_count(table, header, quote, separator):
+    between = {None: ",", "semicolon": ";", "tab": "\t", "bar": "|"}[separator]
+    content = re.sub(r",(\S+)", rf"{between} {quote}\1{quote}", GOOD)
+    data, plain = table(f"{header}\n{content}", separator=separator), table("a,b\n" + GOOD)
+    assert (
+        data.spec
+        == plain.spec
+        == table(f"{header}\n{content}", ["a "], " b", separator=separator).spec
+    )
+    for name in ("keys", "values"):
+        assert getattr(data.train, name).equal(getattr(plain.train, name))
+    with pytest.raises(ValueError, match="2 columns are named 'b'"):
+        table("a,b, b\n1,2,3\n")
 
 
 def test_a_separator_that_the_file_does_not_have_is_refused(table, tmp_path):

@@ -116,6 +116,17 @@ def test_a_cell_of_a_setting_has_the_type_of_its_text(cell, value, table, succee
     assert type(found) is type(value)
 
 
+def test_a_quote_may_follow_a_blank(succeeds, tmp_path):
+    text = 'lr, "name", "loss"\n0.1, "a, b", 1.5\n0.2, c, "2.5"\n'
+    (tmp_path / "runs.csv").write_text(text)
+    succeeds("import", "csv", "runs.csv", "--settings", "lr,name", "--metrics", "loss")
+    found = [json.loads(path.read_text()) for path in tmp_path.glob("imported/*/summary.json")]
+    assert sorted((each["config"]["name"], each["metrics"]["loss"]) for each in found) == [
+        ("a, b", 1.5),
+        ("c", 2.5),
+    ]
+
+
 def test_names_that_tell_runs_apart_replace_no_setting(table, succeeds, refused, tmp_path):
     table([{"Name": name, "run": 1, "run_name": 2, "loss": 1} for name in ("a", "b")])
     words = ("import", "csv", "runs.csv", "--settings", "run,run_name", "--metrics", "loss")

@@ -140,6 +140,10 @@ def test_an_unknown_symbol_is_named(opened):
     assert "\u201cmany\u201d is not a symbol: " in answer(opened)
 
 
+LAWS = "return [...document.querySelectorAll('[aria-label=weights] option')].map((o) => o.value)"
+WEIGHTS = "return document.querySelector('[aria-label=weights]').value"
+
+
 @needs_browser
 def test_a_law_and_a_link_show_the_same(opened):
     answer(opened)
@@ -155,8 +159,26 @@ def test_a_law_and_a_link_show_the_same(opened):
     opened.get("about:blank")
     opened.get(address)
     assert answer(opened) == under
-    chosen = "return document.querySelector('[aria-label=weights]').value"
-    assert opened.execute_script(chosen) == "uniform"
+    assert opened.execute_script(WEIGHTS) == "uniform"
+    assert "hard" in opened.execute_script(LAWS)
+
+
+@needs_browser
+def test_signed_weights_have_no_law_that_gives_all_to_one(browser, page, tmp_path):
+    signed = tmp_path / "signed.html"
+    signed.write_text(page.read_text().replace('"signed":false', '"signed":true'))
+    browser.get(signed.as_uri())
+    answer(browser)
+    assert browser.execute_script(LAWS) == ["learned", "uniform", "shuffled", "off"]
+    browser.execute_script("document.querySelector('.answer').innerText = ''")
+    browser.execute_script(SET, "weights", "uniform")
+    answer(browser)
+    address = browser.current_url.replace("law=uniform", "law=hard")
+    assert "law=hard" in address
+    browser.get("about:blank")
+    browser.get(address)
+    answer(browser)
+    assert browser.execute_script(WEIGHTS) == "learned"
 
 
 def curve_of(browser):

@@ -24,6 +24,12 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_rows_come_back_with_their_blanks_and_quotes(tmp_path):
+    rows = [{"source": ' "a", b ', "decoded": "  c"}, {"source": " ", "decoded": ""}]
+    files.write_rows(tmp_path / "rows.csv", rows)
+    assert files.read_rows(tmp_path / "rows.csv") == rows
+
+
 def test_tensors_and_metadata_come_back(tmp_path):
     arrays = {"weights": np.arange(6.0).reshape(2, 3), "mask": np.array([True, False])}
     files.write_tensors(tmp_path / "t.safetensors", arrays, {"axes": ["a", "b"], "x": "ü"})

@@ -8,7 +8,7 @@ import pytest
 
 from attnexp.runs.key import run_key
 from attnexp.runs.lock import hold
-from attnexp.runs.place import Found, OccupiedError, Place
+from attnexp.runs.place import Found, OccupiedError, Place, require_no_run_around
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import first_summary, read_summary
 
@@ -27,6 +27,21 @@ def finished(tmp_path):
         return tmp_path
 
     return write
+
+
+def test_a_run_around_a_folder_is_named_with_its_command_and_the_way_out(
+    finished, tmp_path, monkeypatch
+):
+    summary = read_summary(finished(CONFIG))
+    typed = "attnexp hydra.run.dir=."
+    msgspec.structs.replace(summary, command=typed).write(tmp_path)
+    with pytest.raises(OccupiedError, match=f"{tmp_path}, made by `{typed}`: choose another out"):
+        require_no_run_around(tmp_path / "outputs" / "new")
+    (tmp_path / "below").mkdir()
+    for inside in (tmp_path, tmp_path / "below"):
+        monkeypatch.chdir(inside)
+        with pytest.raises(OccupiedError, match=f"{tmp_path}, made by .* work in another folder"):
+            require_no_run_around(Path("outputs/new"))
 
 
 def test_a_finished_run_is_finished_however_its_numbers_are_written(finished):

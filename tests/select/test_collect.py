@@ -144,3 +144,11 @@ def test_a_run_that_is_being_rewritten_is_always_whole(write_run, tmp_path: Path
         assert not found.skipped
         seen.add(found.runs[0].summary.seconds)
     assert len(seen) > 1
+
+
+def test_a_folder_that_is_not_there_leads_to_the_run_that_is_around_it(write_run):
+    run = write_run("mine")
+    with pytest.raises(RequestError, match="mine, which is itself a run"):
+        collect([run / "outputs"])
+    with pytest.raises(RequestError, match="give the folder of a run"):
+        collect([run.parent / "others"])

@@ -6,8 +6,10 @@ from itertools import product
 import pytest
 from stored_runs import make_summary
 
+from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.select.frame import make_frame
+from attnexp.select.number import with_numbers
 from attnexp.tables.entries import TableRequest
 from attnexp.tables.reports import configurations_report
 
@@ -42,9 +44,11 @@ def lacking(*groups: list[Run], looks: int = 1) -> list[str]:
 def seeds_of(note: str) -> tuple[set[str], set[int]]:
     """Read the models and the seeds of a command, by rules of its own."""
     models = set(re.search(r"model=(\S+)", note)[1].split(","))
-    if span := re.search(r"seed=range\((\d+),(\d+)\)", note):
-        return models, set(range(int(span[1]), int(span[2])))
-    return models, {int(seed) for seed in re.search(r"seed=([\d,]+)", note)[1].split(",")}
+    seeds = set[int]()
+    for spans, listed in re.findall(r"seed=(?:range\((\d+,\d+)\)|([\d,]+))", note):
+        numbers = [int(number) for number in (spans or listed).split(",")]
+        seeds.update(range(*numbers) if spans else numbers)
+    return models, seeds
 
 
 FULL = range(8)
@@ -150,6 +154,24 @@ def test_data_sets_that_rows_lack_are_named():
     ]
     (note,) = unlike(*rows)
     assert note == "7 data sets are shared: only these compare; complete them with data_seed=0,8"
+
+
+LENGTHS = "results count lengths in symbols of the source: 126 for 64 instructions"
+
+
+def test_a_number_at_a_length_comes_with_the_lengths_that_were_asked_for():
+    run = make_summary(
+        metrics={"exact_match": 0.5},
+        details={"exact_match_by_length": {"126": 0.5}},
+        notes=[LENGTHS],
+    )
+    frame = make_frame([Run("outputs/a", run)])
+    for metric, told in {"exact_match": False, "exact_match_by_length@126": True}.items():
+        request = TableRequest(metrics=(metric,), explain=True)
+        report = configurations_report(with_numbers(frame, [metric]), request)
+        assert (LENGTHS in report.notes) == told
+    with pytest.raises(RequestError, match="126 for 64 instructions"):
+        with_numbers(frame, ["exact_match_by_length@64"])
 
 
 def test_looks_take_more_seeds():

@@ -152,3 +152,11 @@ def test_a_writing_that_a_page_does_not_know_is_named(tmp_path):
     run.dataset.spec = replace(run.dataset.spec, source_writing=Backwards())
     with pytest.raises(RequestError, match=r"Backwards, not by one of .*Spaced, Characters, Words"):
         computed(run)
+
+
+@pytest.mark.parametrize(("attention", "signed"), [("plain", False), ("differential", True)])
+def test_a_page_knows_whether_weights_may_be_negative(attention, signed):
+    sizes = (f"data.{name}=8" for name in ("num_train", "num_validation", "num_test"))
+    words = ("arch=pooling", "data=reverse", "arch.dim=8", "arch.heads=2", *sizes)
+    run = prepared(*words, f"attention={attention}")
+    assert of_runs.computed(run, "", 0).signed == signed

@@ -43,7 +43,9 @@ const Computing = (tools) => {
     const program = new Interpreter.Program(one.programs.forward);
     const { ids } = one, name = one.main === "self" ? "cross" : one.main;
     const [, layers, heads] = program.output(name).shape;
-    const settings = { law: kept.get(`${id}.law`) ?? "learned", temperature: Number(kept.get(`${id}.temperature`)) || 1, off: { layer: 0, head: 0 }, dragged: null };
+    const laws = Object.fromEntries(Object.entries(RUN).filter(([law]) => law !== "hard" || !one.signed)); // as `needs_shares` of attnexp.probe
+    const asked = kept.get(`${id}.law`);
+    const settings = { law: Object.hasOwn(laws, asked) ? asked : "learned", temperature: Number(kept.get(`${id}.temperature`)) || 1, off: { layer: 0, head: 0 }, dragged: null };
     const shown = { layer: layers - 1, head: null };
     const symbols = new Map(one.typed.map((i) => [one.source_vocab[i], i]));
     const answer = make("p", { class: "answer", "aria-live": "polite" });
@@ -199,7 +201,7 @@ const Computing = (tools) => {
     const controls = [
       make("label", {}, say("source"), input),
       make("button", { type: "button", onclick: () => set(() => {}) }, say("answer")),
-      choice(say("weights"), RUN, settings.law, (law) => set(() => { settings.law = law; keep(`${id}.law`, law === "learned" ? null : law); })),
+      choice(say("weights"), laws, settings.law, (law) => set(() => { settings.law = law; keep(`${id}.law`, law === "learned" ? null : law); })),
       choice(say("head to take out"), which, "0", (i) => set(() => { settings.off = { layer: Math.floor(i / heads), head: i % heads }; })),
       slider(say("temperature of the scores"), 0.1, 10, settings.temperature, (v) => v.toFixed(2), (v) => set(() => { settings.temperature = Math.abs(v - 1) < 0.03 ? 1 : v; keep(`${id}.temperature`, settings.temperature === 1 ? null : v.toFixed(3)); })),
     ];

@@ -4,6 +4,7 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from attnexp.runs.summary import Summary
@@ -13,6 +14,12 @@ NOT_REPEATED = ("seed", "rerun", "figures", "fail_fast")
 
 MOST_LINES = 2
 """Configurations that get a command each if one sweep cannot express them."""
+
+MOST_IN_A_ROW = 5
+"""Seeds in a row that are listed one by one. A range says more."""
+
+MOST_LISTED = 10
+"""Seeds that are listed one by one if they are not one range."""
 
 
 def own_words(config_dir: Path | str | None) -> list[str]:
@@ -40,25 +47,43 @@ class RunLine:
 def command(runs: Iterable[Summary], seeds: Sequence[int]) -> str | None:
     """Return the command that runs all configurations of these runs at the seeds.
 
-    That is one sweep if one can express it, else one for each of a few configurations. None if a
-    summary does not hold its command line, and if no single sweep can express many configurations.
+    That is one sweep if one can express it, else one for each of a few configurations and for each
+    part of many seeds. None if a summary does not hold its command line, and if no sweep can
+    express many configurations.
     """
     requests = list(dict.fromkeys(map(RunLine.of, runs)))
     known = [request for request in requests if request is not None]
     if len(known) < len(requests):
         return None
-    together = _one_line(known, seeds)
-    if together is not None or len(known) > MOST_LINES:
-        return together
-    return " && ".join(filter(None, (_one_line([each], seeds) for each in known))) or None
+    groups = [known]
+    if _one_line(known, seeds) is None:
+        if len(known) > MOST_LINES:
+            return None
+        groups = [[each] for each in known]
+    lines = (_one_line(group, part) for group in groups for part in seed_parts(seeds))
+    return " && ".join(filter(None, lines)) or None
 
 
 def seed_list(seeds: Sequence[int]) -> str:
     """Return seeds as Hydra takes them: a list, or a range if they are many in a row."""
     first, last = min(seeds), max(seeds)
-    if len(seeds) > 5 and last - first == len(seeds) - 1:
+    if len(seeds) > MOST_IN_A_ROW and last - first == len(seeds) - 1:
         return f"range({first},{last + 1})"
     return ",".join(str(seed) for seed in sorted(seeds))
+
+
+def seed_parts(seeds: Sequence[int]) -> list[list[int]]:
+    """Return seeds in parts, each short as `seed_list` writes it: many in a row are a part.
+
+    Hydra takes one range or a list, and no list with ranges in it.
+    """
+    in_order = sorted(seeds)
+    if len(in_order) <= MOST_LISTED:
+        return [in_order]
+    by_step = groupby(enumerate(in_order), lambda place: place[1] - place[0])
+    rows = [[seed for _, seed in row] for _, row in by_step]
+    single = [seed for row in rows if len(row) <= MOST_IN_A_ROW for seed in row]
+    return [*([single] if single else []), *(row for row in rows if len(row) > MOST_IN_A_ROW)]
 
 
 def next_seeds(several: Sequence[set[int]], more: int) -> list[int]:

@@ -8,19 +8,20 @@ import numpy as np
 
 from attnexp.runs import files
 from attnexp.runs.folder import Run, not_as_written
-from attnexp.runs.summary import ENDED, NATIVE, Attempt
+from attnexp.runs.summary import ENDED, LENGTHS, NATIVE, Attempt
 
 Outcome = Literal["bit-identical", "within tolerance", "different"]
 
 LABELS = ("key", "primary", "selection", "better", "headline", "units", "companions", "parameters")
 """Fields of a summary, apart from numbers and notes, that tables and pictures read."""
 
-NOTES_OF_ONE_ATTEMPT = (
+OPTIONAL_NOTES = (
     "training began anew",
     f"{ENDED}train.max_",
     "the run was interrupted",
     "the pictures could not be drawn",
     f"{NATIVE}: ",
+    LENGTHS,  # which runs before this note lack
 )
 """The beginnings of notes that a repetition need not have."""
 
@@ -153,7 +154,7 @@ def _contents(run: Run) -> dict[str, Any]:
 
 def _lacks(notes: Sequence[str], run: Run) -> bool:
     others = run.summary.notes
-    return any(n not in others and not n.startswith(NOTES_OF_ONE_ATTEMPT) for n in notes)
+    return any(n not in others and not n.startswith(OPTIONAL_NOTES) for n in notes)
 
 
 def difference(ours: Any, theirs: Any) -> float:

@@ -3,9 +3,10 @@
 import itertools
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from attnexp.runs.folder import load_run
-from attnexp.runs.origin.command_line import command, next_seeds, seed_list
+from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.summary import Summary
 
 
@@ -32,6 +33,11 @@ COMMANDS = {
         [["optim.betas=[0.9, 0.99]", "model=it's"]],
         range(7),
         "attnexp -m 'optim.betas=[0.9, 0.99]' 'model=it'\"'\"'s' 'seed=range(0,7)'",
+    ),
+    "two, for one seed and many in a row": (
+        [REVERSED[0]],
+        [2, *range(8, 31)],
+        "attnexp data=reverse seed=2 && attnexp -m data=reverse 'seed=range(8,31)'",
     ),
     "two, for two sweeps": (
         [["model=a", "optim.lr=1"], ["model=b", "optim.lr=2"]],
@@ -74,3 +80,24 @@ def test_long_lists_of_seeds_are_ranges():
     assert seed_list([3, 1, 2]) == "1,2,3"
     assert seed_list(range(1, 7)) == "range(1,7)"
     assert seed_list([0, 2, 3, 4, 5, 6]) == "0,2,3,4,5,6"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "texts"),
+    [
+        ([5, 2, 1], ["1,2,5"]),
+        (range(8, 160), ["range(8,160)"]),
+        ([2, *range(8, 160)], ["2", "range(8,160)"]),
+        ([*range(3, 30), *range(40, 60), 1, 33, 34], ["1,33,34", "range(3,30)", "range(40,60)"]),
+        (range(0, 24, 2), ["0,2,4,6,8,10,12,14,16,18,20,22"]),
+    ],
+)
+def test_parts_of_seeds_are_short_and_hydra_reads_each_seed_once(seeds, texts):
+    parts = [seed_list(part) for part in seed_parts(seeds)]
+    assert parts == texts
+    read = []
+    for part in parts:
+        override = OverridesParser.create().parse_override(f"seed={part}")
+        sweep = override.is_sweep_override()
+        read += override.sweep_iterator() if sweep else [override.value()]
+    assert sorted(read) == sorted(seeds)
