@@ -84,8 +84,8 @@ def source(text: str) -> str:
     """Return the kind of a source. Raises RequestError for a tool that has a reader of its own."""
     if text in GONE:
         raise RequestError(
-            "`attnexp import` reads CSV alone: docs/outside.md, `attnexp docs outside`, has the "
-            f"lines that make one from {text}"
+            "`attnexp import` reads CSV alone: `attnexp docs outside` has the lines that make one "
+            f"from {text}"
         )
     return text
 

@@ -15,7 +15,7 @@ from attnexp.imported.outside import EXACT, LARGEST, SEED, OutsideRun
 from attnexp.imported.selection import SelectedRun, stored
 from attnexp.imported.write import Imports
 from attnexp.runs.files import is_finite
-from attnexp.runs.redaction import is_secret
+from attnexp.runs.secret import is_secret
 from attnexp.runs.settings import Value, clean
 from attnexp.runs.summary import Direction
 
@@ -111,8 +111,8 @@ def _settings(settings: object) -> dict[str, Value]:
             raise RequestError("settings: 'seed' is an argument of its own: add_run(..., seed=3)")
         if is_secret(name):
             raise RequestError(
-                f"settings: '{name}' has the name of a secret, and would be written as ***: "
-                "choose another name"
+                f"settings: '{name}' has the name of a secret, which a run does not store: leave "
+                "it out, or choose another name"
             )
         if value is not None:
             found[name] = _setting(name, value)

@@ -75,10 +75,8 @@ class OutsideRun:
     others: Mapping[str, Value] = field(default_factory=dict)
 
 
-def seed_of(value: object) -> int | None:
-    """Return a seed, a whole number from 0 on as a number or as text; None for anything else."""
-    if isinstance(value, str):
-        value = value_of(value)
+def seed_of(value: Value) -> int | None:
+    """Return a seed, a whole number from 0 on; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not math.isfinite(value) or value != int(value) or not 0 <= value <= LARGEST:

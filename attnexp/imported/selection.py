@@ -164,9 +164,29 @@ def select(
     tells apart.
     """
     recorded = _Recorded.of(runs)
-    settings, metrics = [*recorded.settings], [*recorded.metrics]
+    _require_known(request, recorded)
+    selection = _selection(runs, request, recorded)
+    notes = _left_out(selection)
+    telling = request.name_as or (named if recorded.named else None)
+    selection = replace(selection, telling=None if telling in selection.settings else telling)
+    selection, added = _told_apart(selection, recorded.named)
+    if selection.seed_in_name:
+        name = clean(recorded.first_name)
+        notes.append(f"the seed is at the end of each name, as in {name}")
+    elif selection.seed is None and recorded.seeds_in_names:
+        ends = f"{recorded.seeds_in_names} of {recorded.runs} names end in a seed"
+        notes.append(f"{ends}, which is not read: name all runs so, or none")
+    if recorded.silent:
+        others = ", ..." * (len(recorded.silent) > NAMED)
+        notes.append(f"without a number: {', '.join(recorded.silent[:NAMED])}{others}")
+    return selection, [*notes, *added, *_directions(selection, request.better)]
+
+
+def _require_known(request: ImportRequest, recorded: _Recorded) -> None:
+    """Raise RequestError for names that no run has, and for a setting that is none to compare."""
+    settings = [*recorded.settings]
     require_names(request.settings or (), settings, "setting", "--settings")
-    require_names(request.metrics or (), metrics, "recorded metric", "--metrics")
+    require_names(request.metrics or (), [*recorded.metrics], "recorded metric", "--metrics")
     if secret := next(filter(is_secret, request.settings or ()), None):
         raise RequestError(
             f"'{clean(secret)}' has the name of a secret, which a run does not store: leave it out "
@@ -176,22 +196,33 @@ def select(
         require_names([request.seed], settings, "setting", "--seed")
         if STEP.fullmatch(request.seed):
             raise RequestError(f"--seed: '{request.seed}' says how far a run is, and is not a seed")
-    seed = request.seed if request.seed in settings else None
-    chosen = settings if request.settings is None else request.settings
-    measured = request.metrics or [name for name in metrics if not LEFT_OUT.fullmatch(name)]
-    if metrics and not measured:
-        raise RequestError(
-            f"{_several(metrics)}: nothing says how good a run is, only how far; --metrics NAME "
-            "takes such a number all the same"
-        )
-    if unknown := sorted({*request.better} - {*measured}):
-        raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
-    if mixed := sorted(recorded.truths & recorded.bits & ({*chosen} - {seed})):
+    if mixed := sorted(recorded.truths & recorded.bits & {*settings} - {request.seed}):
         raise RequestError(
             f"{mixed[0]} is true or false in some runs and 1 or 0 in others: write one of both"
         )
+
+
+def _selection(
+    runs: Collection[OutsideRun], request: ImportRequest, recorded: _Recorded
+) -> Selection:
+    """Return the requested part of the runs. Raises RequestError for names that make no sense."""
+    seed = request.seed if request.seed in recorded.settings else None
+    chosen = recorded.settings if request.settings is None else request.settings
+    measured = request.metrics or [n for n in recorded.metrics if not LEFT_OUT.fullmatch(n)]
+    if recorded.metrics and not measured:
+        raise RequestError(
+            f"{_several([*recorded.metrics])}: nothing says how good a run is, only how far; "
+            "--metrics NAME takes such a number all the same"
+        )
+    if unknown := sorted({*request.better} - {*measured}):
+        raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
+    if request.name_as is not None:
+        if not recorded.named:
+            raise RequestError("--name-as: these runs have no names")
+        if request.name_as in ({*chosen} - {seed}) | {*measured, SEED}:
+            raise RequestError(f"--name-as: '{request.name_as}' is a setting or a metric already")
     ways = {name: request.better.get(name) or direction_of(name) for name in measured}
-    selection = Selection(
+    return Selection(
         runs=runs,
         settings=[name for name in chosen if name != seed],
         metrics=measured,
@@ -201,25 +232,6 @@ def select(
         seed=seed,
         seed_in_name=seed is None and recorded.seeds_in_names == recorded.runs,
     )
-    notes = _left_out(selection)
-    if request.name_as is not None:
-        if not recorded.named:
-            raise RequestError("--name-as: these runs have no names")
-        if request.name_as in (*selection.settings, *selection.metrics, SEED):
-            raise RequestError(f"--name-as: '{request.name_as}' is a setting or a metric already")
-    telling = request.name_as or (named if recorded.named else None)
-    selection = replace(selection, telling=None if telling in selection.settings else telling)
-    selection, added = _told_apart(selection, recorded.named)
-    if selection.seed_in_name:
-        name = clean(recorded.first_name)
-        notes.append(f"the seed is at the end of each name, as in {name}")
-    elif seed is None and recorded.seeds_in_names:
-        ends = f"{recorded.seeds_in_names} of {recorded.runs} names end in a seed"
-        notes.append(f"{ends}, which is not read: name all runs so, or none")
-    if recorded.silent:
-        others = ", ..." * (len(recorded.silent) > NAMED)
-        notes.append(f"without a number: {', '.join(recorded.silent[:NAMED])}{others}")
-    return selection, [*notes, *added, *_directions(selection, request.better)]
 
 
 def _told_apart(selection: Selection, are_named: bool) -> tuple[Selection, list[str]]:

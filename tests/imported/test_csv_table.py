@@ -238,7 +238,7 @@ def test_pictures_that_need_more_say_that_it_was_imported(kind, imported, refuse
 def test_a_tool_that_was_read_before_leads_to_the_lines_of_its_own_reader(tool, refused, tmp_path):
     for words in ([tool, "X"], ["--metrics", "a", tool, str(tmp_path)]):
         said = refused("import", *words)
-        assert "reads CSV alone: docs/outside.md, `attnexp docs outside`, has the lines" in said
+        assert "reads CSV alone: `attnexp docs outside` has the lines" in said
         assert said.strip().endswith(f"make one from {tool}")
     assert not (tmp_path / "imported").exists()
 
