@@ -114,6 +114,8 @@ def test_names_that_are_alike_without_their_seeds_are_whole(succeeds, tmp_path):
     (tmp_path / "r.csv").write_text("Name,acc\ndot_seed01,1\ndot_seed1,2\n")
     succeeds("import", "csv", "r.csv", "--metrics", "acc")
     assert counted(succeeds, "run") == {"dot_seed01": (1, 1), "dot_seed1": (2, 1)}
+    words = ("--metrics", "acc", "--name-as", "model", "--output", "other")
+    assert "so these are the setting model (" in succeeds("import", "csv", "r.csv", *words).stdout
 
 
 def test_a_seed_in_some_names_is_not_read_and_that_is_said(succeeds, tmp_path):
