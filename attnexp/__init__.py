@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from attnexp import normalizers, scores
     from attnexp.attention.multihead import MultiHead
     from attnexp.attention.pooling import AttentionPooling
+    from attnexp.imported.adding import add_run
     from attnexp.normalizers.softmax import masked_softmax
     from attnexp.notebooks.notebook_run import load_run
     from attnexp.notebooks.running import run, sweep
@@ -25,6 +26,7 @@ else:
         {
             "AttentionPooling": "attnexp.attention.pooling:AttentionPooling",
             "MultiHead": "attnexp.attention.multihead:MultiHead",
+            "add_run": "attnexp.imported.adding:add_run",
             "load_results": "attnexp.select.frame:load_results",
             "load_run": "attnexp.notebooks.notebook_run:load_run",
             "load_runs": "attnexp.notebooks.runs:load_runs",
@@ -43,6 +45,7 @@ __all__ = [
     "AttentionPooling",
     "MultiHead",
     "__version__",
+    "add_run",
     "load_results",
     "load_run",
     "load_runs",

@@ -119,8 +119,8 @@ FAULTS = (
     ),
     (
         "imported/selection.py",
-        "primary=self.primary if self.headline else run.primary or self.primary",
-        "primary=self.primary",
+        "dict.fromkeys([selection.seed_in_name, False])",
+        "[selection.seed_in_name]",
     ),
     (
         "normalizers/topk.py",

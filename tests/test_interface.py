@@ -23,6 +23,9 @@ CALLS = {
         "head_dim=None, normalizer=Softmax, dropout=0.0, estimator=LocalConstant, kv_heads=None)"
     ),
     "MultiHead.forward": "(self, queries, keys, values, mask=None, need_weights=True)",
+    "add_run": (
+        "(settings, metrics, *, seed=0, curve=None, better=None, name=None, output_dir='imported')"
+    ),
     "load_results": "(*paths, results_version=2)",
     "load_run": "(path)",
     "load_runs": "(*paths, results_version=2)",

@@ -33,7 +33,7 @@ PARTS = {
     "plots": "runs select stats",
     "report": "plots runs select stats tables",
     "trackers": "runs",
-    "imported": "runs trackers",
+    "imported": "runs",
     "training": "architectures data plots runs scores tasks trackers",
     "config": "architectures attention data estimators normalizers probe runs scores tasks "
     "trackers training",

@@ -1,29 +1,29 @@
-"""`attnexp import`: writes the runs of other tools as run folders."""
+"""`attnexp import`: writes the runs of a CSV file as run folders."""
 
 import argparse
 import os
 from collections import Counter
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 from attnexp.cli.arguments import Arguments, listed
 from attnexp.core import console
 from attnexp.core.errors import RequestError
-from attnexp.imported.sources import SOURCES
 
 EVERY = 100
 """The runs after which the progress is shown anew."""
 
+GONE = ("wandb", "tensorboard", "mlflow", "trackio")
+"""The tools whose own readers make a CSV file."""
+
 EPILOG = """examples:
   attnexp import csv runs.csv --settings model,lr --metrics accuracy
   attnexp import csv runs.csv --settings model,lr --metrics loss,hits --better hits=higher
-  attnexp import tensorboard runs --name-as model    folders such as dot_seed0
   attnexp results imported                     the runs in a table
-PATH is, for {}.
+FILE has a row per run, or is a chart of runs that wandb exported. `attnexp docs outside` has the
+lines that make it from wandb, TensorBoard, MLflow and Trackio, and attnexp.add_run for Python.
 Which values of a metric are better follows from its name, or from --better. The first metric of
 --metrics ranks. A repeat of the command adds new runs, and replaces those that have changed.
-`attnexp docs outside` says what is read, guessed and refused.
 """
 
 
@@ -34,11 +34,12 @@ def main(argv: Sequence[str]) -> None:
     folders that cannot be written. Nothing is written then, unless a disk is full.
     """
     arguments = make_parser().parse_intermixed_args(argv)
+    from attnexp.imported.csv_table import read
     from attnexp.imported.outside import SEED, ImportRequest
     from attnexp.imported.selection import select
     from attnexp.imported.write import Imports
 
-    tool, path = arguments.source, arguments.path
+    path = arguments.path
     request = ImportRequest(
         arguments.settings,
         arguments.metrics,
@@ -49,17 +50,16 @@ def main(argv: Sequence[str]) -> None:
     if not os.path.exists(path):
         raise RequestError(f"{path} is not there")
     with console.status(f"reading {path.name}"):
-        runs, notes = import_module(SOURCES[tool][0]).read(path, request)
+        runs, notes = read(path, request)
         if not runs:
             raise RequestError(f"{path} holds no runs")
-        imports = Imports(arguments.output, tool, path)
-        named = {kind: each for one in imports.earlier() for kind, each in one.named.items()}
-        selection, decided = select(runs, request, named)
+        imports = Imports(arguments.output, arguments.source, str(path.resolve()))
+        selection, decided = select(runs, request, imports.telling())
         imports.require_apart(selection)
     counts: Counter[str] = Counter()
     with console.progress("importing", len(runs)) as advance:
         for done, selected in enumerate(selection, 1):
-            counts[imports.write(selected, selection)] += 1
+            counts[imports.write(selected)[1]] += 1
             if done % EVERY == 0:
                 advance(done, "")
     folder = console.relative(arguments.output)
@@ -80,6 +80,16 @@ def main(argv: Sequence[str]) -> None:
         )
 
 
+def source(text: str) -> str:
+    """Return the kind of a source. Raises RequestError for a tool that has a reader of its own."""
+    if text in GONE:
+        raise RequestError(
+            "`attnexp import` reads CSV alone: `attnexp docs outside` has the lines that make one "
+            f"from {text}"
+        )
+    return text
+
+
 def direction(text: str) -> tuple[str, str]:
     """Return a metric and which of its values are better."""
     metric, _, way = text.rpartition("=")
@@ -90,10 +100,9 @@ def direction(text: str) -> tuple[str, str]:
 
 def make_parser() -> Arguments:
     """Return the parser of the arguments."""
-    paths = "; ".join(f"{tool}, {path}" for tool, (_, path) in SOURCES.items())
-    parser = Arguments("import", "Write the runs of other tools as folders.", EPILOG.format(paths))
-    parser.add_argument("source", choices=tuple(SOURCES), help="the tool")
-    parser.add_argument("path", type=Path, metavar="PATH", help="its file or folder")
+    parser = Arguments("import", "Write the runs of a CSV file as folders.", EPILOG)
+    parser.add_argument("source", type=source, choices=("csv",), help="the format")
+    parser.add_argument("path", type=Path, metavar="FILE", help="a CSV file, one row per run")
     parser.add_argument(
         "--settings", type=listed, metavar="NAME,...", help="which settings; model is the choice"
     )

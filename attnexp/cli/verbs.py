@@ -13,7 +13,7 @@ VERBS = {
     "claims": ("attnexp.cli.claims", "run published claims again, and judge them"),
     "card": ("attnexp.cli.card", "try a mechanism in a battery of tasks, next to baselines"),
     "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
-    "import": ("attnexp.cli.import_", "take runs of other tools, such as a CSV file, into tables"),
+    "import": ("attnexp.cli.import_", "take runs of other programs, in a CSV file, into tables"),
     "status": ("attnexp.cli.status", "show the progress of runs and sweeps"),
     "new": ("attnexp.cli.new", "write a score, normalizer, data set or architecture of your own"),
     "chapter": ("attnexp.cli.chapter", "run the experiments of a chapter of the course"),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from attnexp.core.errors import RequestError
 from attnexp.imported import charts
-from attnexp.imported.naming import RUN
 from attnexp.imported.outside import (
     SEED,
     ImportRequest,
@@ -72,7 +71,7 @@ class CsvRuns(Collection[OutsideRun]):
                     for name in self.metrics
                     if cells[name].strip() not in MISSING
                 },
-                names={RUN: cells[self.name]} if self.name else {},
+                name=cells[self.name] if self.name else None,
                 status=status,
                 error=error,
                 others={name: value_of(cells[name]) for name in others},
@@ -99,7 +98,7 @@ def read(path: Path, request: ImportRequest) -> tuple[Collection[OutsideRun], li
         header, rows = table(path, text)
         header = [name.strip() for name in header]
         if charts.is_chart(header):
-            return charts.runs_of(path, header, rows)
+            return charts.runs_of(path, header, rows), []
         if not request.metrics:
             raise RequestError(
                 "a CSV file does not say which columns are metrics: add --metrics A,B"

@@ -1,4 +1,4 @@
-"""A run as another tool has recorded it, and which parts of it are asked for."""
+"""A run as another program has recorded it, and which parts of it are asked for."""
 
 import math
 import re
@@ -27,13 +27,16 @@ POWER = re.compile(
 LARGEST = 2**63 - 1
 """The largest whole number of a setting, so that any reader of JSON takes it."""
 
+EXACT = 2**53
+"""Steps below it are exact in any reader of numbers."""
+
 DIGITS = len(str(-LARGEST))
 """The most characters of such a number."""
 
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """Which settings and metrics are imported; None for all that the tool has recorded.
+    """Which settings and metrics are imported; None for all that a chart has.
 
     `seed` is the name of the seed, `better` the directions of metrics that were given, and
     `name_as` the setting that the names of runs become.
@@ -48,39 +51,32 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class OutsideRun:
-    """A run of another tool, with all that it has recorded.
+    """A run that another program has trained, with all that is known of it.
 
     - `source` says which run it is, as in `line 3 of runs.csv`. `identity` stays the same if the
       run is imported again; if it is empty, settings and seed are the identity.
-    - `names` are by kind, the widest group first, and its own name, `run`, last.
     - `settings` are by dotted path, the seed among them; `metrics` are the final values, which may
       be infinite or NaN.
     - `epochs` are the rows of its curves, each with a column `epoch`, which ascends, and
       `last_step` is the last step that was recorded.
-    - `primary` is the metric that ranks, if the tool recorded one.
+    - `error` says why it ended early.
     - `others` are recorded values that are neither settings nor metrics.
-    - `started` and `ended` are dates in the form of ISO 8601, and `error` says why it ended early.
     """
 
     source: str
     settings: Mapping[str, Value]
     metrics: Mapping[str, float]
     identity: str = ""
-    names: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
     epochs: Sequence[Mapping[str, float]] = ()
     last_step: float | None = None
-    primary: str | None = None
     status: Status = Status.FINISHED
-    started: str | None = None
-    ended: str | None = None
     error: str | None = None
     others: Mapping[str, Value] = field(default_factory=dict)
 
 
-def seed_of(value: object) -> int | None:
-    """Return a seed, a whole number from 0 on as a number or as text; None for anything else."""
-    if isinstance(value, str):
-        value = value_of(value)
+def seed_of(value: Value) -> int | None:
+    """Return a seed, a whole number from 0 on; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not math.isfinite(value) or value != int(value) or not 0 <= value <= LARGEST:

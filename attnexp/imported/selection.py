@@ -1,13 +1,12 @@
-"""The runs of a tool with the settings, metrics and seeds that are asked for, each told apart."""
+"""The runs of a file with the settings, metrics and seeds that are asked for, each told apart."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from types import MappingProxyType
 
 from attnexp.core.errors import RequestError
 from attnexp.imported.directions import LEFT_OUT, STEP, direction_of, rank_of
-from attnexp.imported.naming import IDENTITY, RUN, groups_of_kinds, seed_in
+from attnexp.imported.naming import RUN, seed_in
 from attnexp.imported.outside import SEED, ImportRequest, OutsideRun, require_names, seed_of
 from attnexp.runs.secret import is_secret
 from attnexp.runs.settings import GROUPS, Value, clean
@@ -15,7 +14,7 @@ from attnexp.runs.summary import Direction
 
 CHOICES = frozenset(GROUPS) - {"experiment", "tracker"}
 """The settings that are choices in a group. Runs are not compared by the choices of the other two
-groups, so a value of another tool with such a name is a setting."""
+groups, so a value of another program with such a name is a setting."""
 
 NAMED = 3
 """The most names that a sentence lists."""
@@ -23,13 +22,21 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class SelectedRun:
-    """A run with its seed, and the settings and metrics of it that are asked for."""
+    """A run with its seed, and the settings, metrics and curves of it that are asked for.
+
+    `primary` is the metric that ranks, and `better` has the direction of each metric that has one.
+    `headline` are the metrics that were asked for, and `telling` is the setting that its name is.
+    """
 
     run: OutsideRun
     seed: int
     settings: Mapping[str, Value]
     metrics: Mapping[str, float]
+    epochs: Sequence[Mapping[str, float]]
     primary: str | None
+    better: Mapping[str, Direction]
+    headline: Sequence[str]
+    telling: str | None = None
 
 
 @dataclass(frozen=True)
@@ -38,11 +45,11 @@ class Selection:
 
     - `settings` and `metrics` are the names that are imported, `headline` the metrics that were
       asked for.
-    - `primary` is the metric that ranks if a run has recorded none, and `better` has the direction
-      of each metric that has one.
+    - `primary` is the metric that ranks, and `better` has the direction of each metric that has
+      one.
     - `seed` is the setting that is the seed, None if no run has recorded it. Then the seed is at
       the end of each name if `seed_in_name`, else 0.
-    - `telling` has the setting that each kind of names becomes.
+    - `telling` is the setting that the names become, if they do.
     """
 
     runs: Collection[OutsideRun]
@@ -53,7 +60,7 @@ class Selection:
     better: Mapping[str, Direction]
     seed: str | None
     seed_in_name: bool
-    telling: Mapping[str, str] = field(default_factory=dict)
+    telling: str | None = None
 
     def __iter__(self) -> Iterator[SelectedRun]:
         for run in self.runs:
@@ -66,28 +73,42 @@ class Selection:
                     metrics={
                         name: run.metrics[name] for name in self.metrics if name in run.metrics
                     },
-                    primary=self.primary if self.headline else run.primary or self.primary,
+                    epochs=self._epochs(run),
+                    primary=self.primary,
+                    better=self.better,
+                    headline=self.headline,
+                    telling=self.telling,
                 )
 
     def seed_of(self, run: OutsideRun) -> int | None:
         """Return the seed of a run, None if it recorded no whole number from 0 on."""
         if self.seed is not None:
             return seed_of(run.settings.get(self.seed))
-        found = seed_in(run.names[RUN]) if self.seed_in_name else None
+        found = seed_in(run.name or "") if self.seed_in_name else None
         return found[1] if found else 0
 
+    def _epochs(self, run: OutsideRun) -> Sequence[Mapping[str, float]]:
+        """Return the rows of the curves of the metrics that were asked for, or of all."""
+        if not self.headline:
+            return run.epochs
+        known = {*self.headline, "epoch"}
+        rows = [{name: value for name, value in row.items() if name in known} for row in run.epochs]
+        return [row for row in rows if len(row) > 1]
+
     def _settings(self, run: OutsideRun) -> Iterator[tuple[str, Value]]:
-        """Yield the settings as they are stored, and the names that tell runs apart."""
-        for name in self.settings:
-            value = run.settings.get(name)
-            if value is not None:
-                is_text = isinstance(value, str) or name in CHOICES
-                yield stored_name(name), clean(str(value)) if is_text else value
-        for kind, setting in self.telling.items():
-            name = run.identity if kind == IDENTITY else run.names.get(kind, "")
-            found = seed_in(name) if kind == RUN and self.seed_in_name else None
-            if name:
-                yield setting, clean(found[0] if found else name)
+        """Yield the settings as they are stored, and the name that tells runs apart."""
+        yield from stored({name: run.settings.get(name) for name in self.settings})
+        if self.telling and run.name:
+            found = seed_in(run.name) if self.seed_in_name else None
+            yield self.telling, clean(found[0] if found else run.name)
+
+
+def stored(settings: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    """Yield settings as they are stored: without missing ones, and a choice as text."""
+    for name, value in settings.items():
+        if value is not None:
+            is_text = isinstance(value, str) or name in CHOICES
+            yield stored_name(name), clean(str(value)) if is_text else value
 
 
 def stored_name(setting: str) -> str:
@@ -101,8 +122,7 @@ class _Recorded:
 
     settings: dict[str, None] = field(default_factory=dict)
     metrics: dict[str, None] = field(default_factory=dict)
-    kinds: dict[str, None] = field(default_factory=dict)
-    primaries: dict[str, None] = field(default_factory=dict)
+    named: bool = False
     truths: set[str] = field(default_factory=set)
     bits: set[str] = field(default_factory=set)
     seeds_in_names: int = 0
@@ -120,9 +140,8 @@ class _Recorded:
             for setting, value in run.settings.items():
                 if value in (0, 1):
                     (found.truths if isinstance(value, bool) else found.bits).add(setting)
-            found.kinds |= dict.fromkeys(run.names)
-            found.primaries |= {run.primary: None} if run.primary else {}
-            name = run.names.get(RUN, "")
+            name = run.name or ""
+            found.named |= run.name is not None
             found.seeds_in_names += seed_in(name) is not None
             found.runs += 1
             found.silent += [run.source] * (not run.metrics and len(found.silent) <= NAMED)
@@ -131,13 +150,11 @@ class _Recorded:
 
 
 def select(
-    runs: Collection[OutsideRun],
-    request: ImportRequest,
-    named: Mapping[str, str] = MappingProxyType({}),
+    runs: Collection[OutsideRun], request: ImportRequest, named: str | None = None
 ) -> tuple[Selection, list[str]]:
     """Return the requested part of the runs, and sentences about the decisions made.
 
-    `named` has the setting that each kind of names became when runs were imported before.
+    `named` is the setting that names became when runs were imported before.
 
     A run whose seed is not a whole number from 0 on, or that has none if others have one, is left
     out. Runs that agree in all settings and the seed are told apart by their names, which become a
@@ -147,29 +164,65 @@ def select(
     tells apart.
     """
     recorded = _Recorded.of(runs)
-    settings, metrics = [*recorded.settings], [*recorded.metrics]
+    _require_known(request, recorded)
+    selection = _selection(runs, request, recorded)
+    notes = _left_out(selection)
+    telling = request.name_as or (named if recorded.named else None)
+    selection = replace(selection, telling=None if telling in selection.settings else telling)
+    selection, added = _told_apart(selection, recorded.named)
+    if selection.seed_in_name:
+        name = clean(recorded.first_name)
+        notes.append(f"the seed is at the end of each name, as in {name}")
+    elif selection.seed is None and recorded.seeds_in_names:
+        ends = f"{recorded.seeds_in_names} of {recorded.runs} names end in a seed"
+        notes.append(f"{ends}, which is not read: name all runs so, or none")
+    if recorded.silent:
+        others = ", ..." * (len(recorded.silent) > NAMED)
+        notes.append(f"without a number: {', '.join(recorded.silent[:NAMED])}{others}")
+    return selection, [*notes, *added, *_directions(selection, request.better)]
+
+
+def _require_known(request: ImportRequest, recorded: _Recorded) -> None:
+    """Raise RequestError for names that no run has, and for a setting that is none to compare."""
+    settings = [*recorded.settings]
     require_names(request.settings or (), settings, "setting", "--settings")
-    require_names(request.metrics or (), metrics, "recorded metric", "--metrics")
+    require_names(request.metrics or (), [*recorded.metrics], "recorded metric", "--metrics")
+    if secret := next(filter(is_secret, request.settings or ()), None):
+        raise RequestError(
+            f"'{clean(secret)}' has the name of a secret, which a run does not store: leave it out "
+            "with --settings, or rename the column"
+        )
     if request.seed != SEED:
         require_names([request.seed], settings, "setting", "--seed")
         if STEP.fullmatch(request.seed):
             raise RequestError(f"--seed: '{request.seed}' says how far a run is, and is not a seed")
-    seed = request.seed if request.seed in settings else None
-    chosen = settings if request.settings is None else request.settings
-    measured = request.metrics or [name for name in metrics if not LEFT_OUT.fullmatch(name)]
-    if metrics and not measured:
-        raise RequestError(
-            f"{_several(metrics)}: nothing says how good a run is, only how far; --metrics NAME "
-            "takes such a number all the same"
-        )
-    if unknown := sorted({*request.better} - {*measured}):
-        raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
-    if mixed := sorted(recorded.truths & recorded.bits & ({*chosen} - {seed})):
+    if mixed := sorted(recorded.truths & recorded.bits & {*settings} - {request.seed}):
         raise RequestError(
             f"{mixed[0]} is true or false in some runs and 1 or 0 in others: write one of both"
         )
+
+
+def _selection(
+    runs: Collection[OutsideRun], request: ImportRequest, recorded: _Recorded
+) -> Selection:
+    """Return the requested part of the runs. Raises RequestError for names that make no sense."""
+    seed = request.seed if request.seed in recorded.settings else None
+    chosen = recorded.settings if request.settings is None else request.settings
+    measured = request.metrics or [n for n in recorded.metrics if not LEFT_OUT.fullmatch(n)]
+    if recorded.metrics and not measured:
+        raise RequestError(
+            f"{_several([*recorded.metrics])}: nothing says how good a run is, only how far; "
+            "--metrics NAME takes such a number all the same"
+        )
+    if unknown := sorted({*request.better} - {*measured}):
+        raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
+    if request.name_as is not None:
+        if not recorded.named:
+            raise RequestError("--name-as: these runs have no names")
+        if request.name_as in ({*chosen} - {seed}) | {*measured, SEED}:
+            raise RequestError(f"--name-as: '{request.name_as}' is a setting or a metric already")
     ways = {name: request.better.get(name) or direction_of(name) for name in measured}
-    selection = Selection(
+    return Selection(
         runs=runs,
         settings=[name for name in chosen if name != seed],
         metrics=measured,
@@ -179,63 +232,22 @@ def select(
         seed=seed,
         seed_in_name=seed is None and recorded.seeds_in_names == recorded.runs,
     )
-    notes = _left_out(selection)
-    telling = {kind: setting for kind, setting in named.items() if kind in recorded.kinds}
-    if request.name_as is not None:
-        if RUN not in recorded.kinds:
-            raise RequestError("--name-as: these runs have no names")
-        if request.name_as in (*selection.settings, *selection.metrics, SEED):
-            raise RequestError(f"--name-as: '{request.name_as}' is a setting or a metric already")
-        telling[RUN] = request.name_as
-    telling = {kind: each for kind, each in telling.items() if each not in selection.settings}
-    selection, added = _told_apart(selection, [*recorded.kinds], telling)
-    if selection.seed_in_name:
-        name = clean(recorded.first_name)
-        notes.append(f"the seed is at the end of each name, as in {name}")
-    elif seed is None and recorded.seeds_in_names:
-        ends = f"{recorded.seeds_in_names} of {recorded.runs} names end in a seed"
-        notes.append(f"{ends}, which is not read: name all runs so, or none")
-    if recorded.silent:
-        others = ", ..." * (len(recorded.silent) > NAMED)
-        notes.append(f"without a number: {', '.join(recorded.silent[:NAMED])}{others}")
-    if secret := next(filter(is_secret, selection.settings), None):
-        raise RequestError(
-            f"'{clean(secret)}' has the name of a secret, which a run does not store: leave it out "
-            "with --settings, or rename the column"
-        )
-    ranking = recorded.primaries if recorded.primaries and not request.metrics else {}
-    said = _directions(selection, request.better, {*ranking} or {selection.primary})
-    return selection, [*notes, *added, *said]
 
 
-def _told_apart(
-    selection: Selection, kinds: Sequence[str], telling: Mapping[str, str]
-) -> tuple[Selection, list[str]]:
-    """Return the selection with the names as settings that its runs need to be told apart.
+def _told_apart(selection: Selection, are_named: bool) -> tuple[Selection, list[str]]:
+    """Return the selection with the names as a setting if its runs need them to be told apart.
 
-    Those in `telling` are settings in any case. If seeds at the ends of names leave two alike, the
-    names are whole and each seed is 0.
+    If seeds at the ends of names leave two alike, the names are whole and each seed is 0.
     """
-    selection = replace(selection, telling=telling)
     if (alike := _alike(selection)) is None:
         return selection, []
-    others = [kind for kind in kinds if kind not in telling]
-    groups = [*groups_of_kinds(others)]
-    ways = [(selection.seed_in_name, group) for group in groups]
-    if selection.seed_in_name:
-        ways += [(False, group) for group in groups]
-    if all(run.identity for run in selection.runs):
-        ways.append((selection.seed_in_name, (*others, IDENTITY)))
-    for seed_in_name, group in ways:
-        names = dict(telling)
-        for kind in group:
-            names[kind] = _free(kind, {*selection.settings, *names.values()})
-        told = replace(selection, telling=names, seed_in_name=seed_in_name)
+    telling = selection.telling or _free(RUN, selection.settings)
+    for seed_in_name in dict.fromkeys([selection.seed_in_name, False]) if are_named else ():
+        told = replace(selection, telling=telling, seed_in_name=seed_in_name)
         if _alike(told) is None:
-            added = [setting for kind, setting in names.items() if kind not in telling]
             return told, [
                 "some runs differ in nothing but their names, so these are the setting "
-                f"{_several(added)} (--name-as SETTING calls that of a run otherwise)"
+                f"{clean(telling)} (--name-as SETTING calls that of a run otherwise)"
             ]
     raise RequestError(_collision(selection, *alike))
 
@@ -249,7 +261,7 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 def _alike(selection: Selection) -> tuple[OutsideRun, OutsideRun, int] | None:
     """Return two runs with the same settings and seed, and the seed; None if there are none."""
-    names = [*map(stored_name, selection.settings), *selection.telling.values()]
+    names = [*map(stored_name, selection.settings), selection.telling or ""]
 
     def key(one: SelectedRun) -> tuple[Value, ...]:
         return (one.seed, *(one.settings.get(name) for name in names))
@@ -303,9 +315,7 @@ def _left_out(selection: Selection) -> list[str]:
     return [f"left out {number} run{'' if number == 1 else 's'}: {sentence}"]
 
 
-def _directions(
-    selection: Selection, given: Mapping[str, Direction], ranking: Collection[str | None]
-) -> Iterator[str]:
+def _directions(selection: Selection, given: Mapping[str, Direction]) -> Iterator[str]:
     """Yield for each metric which values are better, and which one ranks."""
     for name in selection.metrics:
         way = selection.better.get(name)
@@ -318,7 +328,7 @@ def _directions(
                 f"'{clean(name)}=higher' or =lower does"
             )
         )
-        yield f"{clean(name)}: {what}{'; it ranks' if way and name in ranking else ''}"
+        yield f"{clean(name)}: {what}{'; it ranks' if way and name == selection.primary else ''}"
 
 
 def _several(names: Sequence[str]) -> str:

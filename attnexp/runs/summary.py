@@ -183,11 +183,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     - `git` is the state of the checkout that the working directory is in, `source` that of the one
       from which attnexp ran; `host`, `platform` and `processor` say on which machine.
     - `error` is the error that ended the run early, in one line.
-    - `imported` is the place in a tool's files of a run that attnexp has not computed, else None.
-      Such a run has a `name` there, was written at `imported_at` from the tool and the source with
-      the digest `imported_from`, and has recorded numbers up to `last_step`. `named` has the
-      setting that each kind of its names became. A metric that it recorded as
-      infinite or NaN is None.
+    - `imported` says where a run comes from that attnexp has not computed, else None. Such a run
+      has a `name` there, was written at `imported_at` from the source with the digest
+      `imported_from`, and has recorded numbers up to `last_step`. `named` has the setting that its
+      name, `run`, became. A metric that it recorded as infinite or NaN is None.
     """
 
     schema: Literal[1]

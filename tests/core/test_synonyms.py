@@ -11,7 +11,6 @@ from attnexp.cli.new import KINDS
 from attnexp.cli.verbs import VERBS
 from attnexp.config.unknown import unknown_setting
 from attnexp.core.errors import nearest_text
-from attnexp.imported.sources import SOURCES
 from attnexp.plots.catalogue import PICTURES
 
 TABLE = yaml.safe_load((ROOT / "attnexp" / "core" / "synonyms.yaml").read_text())
@@ -45,7 +44,7 @@ VALUES = {
     *(picture.name for picture in PICTURES),
     *KINDS,
     "claim",
-    *SOURCES,
+    "csv",
     *OPTIONS,
 }
 
@@ -181,7 +180,7 @@ SENTENCES = [
     ("new dataset x", "Did you mean 'data'?"),
     ("new kernel x", "Did you mean 'score'?"),
     ("import jsonn", "Did you mean 'csv'?"),
-    ("import tb logs", "Did you mean 'tensorboard'?"),
+    ("import tb logs", "Did you mean 'csv'?"),
     ("results --metrics test_mse", "Did you mean '--metric'"),
     ("plot --type loss", "Did you mean '--kind' or '--format'?"),
 ]

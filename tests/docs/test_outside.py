@@ -1,5 +1,6 @@
-"""docs/outside.md: its examples are run as they stand, and each line on a tool names its test."""
+"""docs/outside.md: its examples are run as they stand, and so are the lines for TensorBoard."""
 
+import math
 import re
 import shlex
 
@@ -7,24 +8,11 @@ import pytest
 from conftest import ROOT
 from documented import blocks
 
+from attnexp import load_results
+
 EXAMPLES = blocks("docs/outside.md", "console")
-TOOLS = {
-    "tensorboard": "event_folders.test_settings_and_results_join_their_run",
-    "A folder that `add_hparams` makes": (
-        "event_folders.test_scalars_that_are_drawn_together_belong_to_their_run"
-    ),
-    "`train` and `validation` of Keras": "event_folders.test_the_halves_of_keras_are_one_run",
-    "A session that starts": (
-        "event_folders.test_a_session_that_starts_voids_the_steps_from_its_own_on"
-    ),
-    "mlflow": "told_apart.test_two_experiments_with_equal_parameters_are_two_rows",
-    "A run that contains others": "told_apart.test_a_run_that_contains_others_is_left_out",
-    "trackio": "told_apart.test_groups_of_trackio_are_rows",
-    "wandb": "wandb.test_configuration_history_and_summary_come_over",
-    "Several files of one run": "wandb.test_files_of_one_run_are_one_run",
-    "attnexp's own trackers": "round_trip.test_a_run_that_is_imported_again_is_the_same",
-}
-"""The beginning of each line on a tool, and the test of what it says."""
+PYTHON = blocks("docs/outside.md", "python")
+"""The function that writes a table, and the lines of each tool's own reader."""
 
 
 def steps(example):
@@ -48,14 +36,34 @@ def test_an_example_is_as_it_stands(example, in_process, tmp_path):
         assert answer.returncode == (2 if below.startswith("attnexp: ") else 0)
 
 
-def test_each_line_on_a_tool_has_a_test():
+def test_the_lines_for_tensorboard_make_a_table_of_runs(in_process, tmp_path, monkeypatch):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    from torch.utils.tensorboard import SummaryWriter
+
+    monkeypatch.chdir(tmp_path)
+    for name, losses in {
+        "dot_seed0": (2, 0.5),
+        "dot_seed1": (3, math.nan),
+        "add_seed0": (1,),
+    }.items():
+        with SummaryWriter(str(tmp_path / "runs" / name)) as writer:
+            for step, loss in enumerate(losses):
+                writer.add_scalar("val/loss", loss, step)
+    exec("\n".join((PYTHON[0], *(code for code in PYTHON if "EventAccumulator" in code))), {})
+    words = ("--metrics", "val/loss", "--name-as", "model")
+    assert "imported 3 runs" in in_process("import", "csv", "runs.csv", *words).stdout
+    found = load_results("imported")
+    keys = zip(found["model"], found["seed"], found["status"], strict=True)
+    assert dict(zip(keys, found["val/loss"].fillna(-1), strict=True)) == {
+        ("dot", 0, "finished"): 0.5,
+        ("dot", 1, "failed"): -1,
+        ("add", 0, "finished"): 1,
+    }
+
+
+def test_lines_that_no_test_runs_say_so():
     text = (ROOT / "docs" / "outside.md").read_text()
-    part = text.partition("## Trackers")[2].partition("## ")[0]
-    lines = [line.strip(" -*") for line in part.splitlines() if line.strip()]
-    assert len(lines) == len(TOOLS)
-    for line, (beginning, name) in zip(lines, TOOLS.items(), strict=True):
-        assert line.replace("*", "").startswith(beginning)
-        module, _, function = name.partition(".")
-        folder = "trackers" if module == "round_trip" else "imported"
-        path = ROOT / "tests" / folder / f"test_{module}.py"
-        assert f"\ndef {function}(" in path.read_text()
+    for code in PYTHON[1:]:
+        ahead = text[: text.index(code)].rpartition("\n**")[2]
+        assert ("(not run here)" in ahead) != ("EventAccumulator" in code)
+        compile(code, "docs/outside.md", "exec")

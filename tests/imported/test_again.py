@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import sqlite3
 
 import pytest
 
@@ -67,41 +66,44 @@ def test_files_of_the_user_in_a_folder_stay(table, succeeds, tmp_path):
     assert json.loads((folder / "summary.json").read_text())["metrics"] == {"acc": 2.0}
 
 
+def chart(*steps, run="dot"):
+    """A chart of wandb in which a run has a loss at each step."""
+    lines = [f"Step,{run} - loss,{run} - loss__MIN,{run} - loss__MAX"]
+    return "\n".join([*lines, *(f"{step}{f',{10.0 - step}' * 3}" for step in steps)])
+
+
 @pytest.mark.parametrize("run", [f"dot-{n}" for n in range(4)])
 def test_a_run_that_has_grown_has_its_new_curve(run, succeeds, tmp_path):
-    connection = sqlite3.connect(tmp_path / "p.db")
-    connection.execute("CREATE TABLE metrics (run_name TEXT, step INTEGER, metrics TEXT)")
-
-    def log(*steps):
-        for step in steps:
-            row = (run, step, json.dumps({"loss": 10.0 - step}))
-            connection.execute("INSERT INTO metrics VALUES (?, ?, ?)", row)
-        connection.commit()
-
     def summary():
         (path,) = tmp_path.glob("imported/*/summary.json")
         return json.loads(path.read_text())
 
-    log(0, 1, 2)
-    succeeds("import", "trackio", "p.db")
+    (tmp_path / "c.csv").write_text(chart(0, 1, 2, run=run))
+    succeeds("import", "csv", "c.csv")
     before = summary()
     assert (before["metrics"], before["last_step"]) == ({"loss": 8.0}, 2)
-    log(3, 4)
-    assert "replaced 1" in succeeds("import", "trackio", "p.db").stdout
+    (tmp_path / "c.csv").write_text(chart(0, 1, 2, 3, 4, run=run))
+    assert "replaced 1" in succeeds("import", "csv", "c.csv").stdout
     assert (summary()["metrics"], summary()["last_step"]) == ({"loss": 6.0}, 4)
     assert summary()["imported_at"] > before["imported_at"]
     (curve,) = tmp_path.glob("imported/*/metrics.csv")
-    assert curve.read_text() == "epoch,loss\n0,10.0\n1,9.0\n2,8.0\n3,7.0\n4,6.0\n"
-    connection.close()
+    rows = list(csv.DictReader(curve.read_text().splitlines()))
+    assert [(float(row["epoch"]), float(row["loss"])) for row in rows] == [
+        (step, 10.0 - step) for step in range(5)
+    ]
 
 
-def test_a_run_of_ones_own_counts_before_its_copy(succeeds, tmp_path):
-    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
-    succeeds("model=average", "figures=false", "tracker=tensorboard")
-    succeeds("import", "tensorboard", "outputs")
-    said = succeeds("results", "outputs", "imported").stdout
-    assert "1 configuration, 1 run" in said
-    assert "means leave out 1 older run of the same settings and seed" in said
+def test_a_chart_that_goes_back_costs_a_sentence(refused, tmp_path):
+    (tmp_path / "c.csv").write_text(chart(0, 1, 2, 1))
+    said = refused("import", "csv", "c.csv")
+    assert "c.csv, line 5: dot - loss goes back from Step 2 to 1" in said
+    assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize("step", ["nan", "inf", str(2**53)])
+def test_a_step_that_is_no_number_of_a_step_costs_a_sentence(step, refused, tmp_path):
+    (tmp_path / "c.csv").write_text(chart(0) + f"\n{step},1,1,1\n")
+    assert f"c.csv, line 3: Step is '{step}'" in refused("import", "csv", "c.csv")
 
 
 def test_a_name_is_a_column_and_is_shown(table, succeeds, tmp_path):
@@ -115,45 +117,27 @@ def test_a_name_is_a_column_and_is_shown(table, succeeds, tmp_path):
     assert "my run" in succeeds("show", str(folder)).stdout
 
 
-@pytest.fixture
-def trackio(tmp_path):
-    """Writes a database of Trackio with these runs and accuracies."""
-
-    def write(name, **runs):
-        connection = sqlite3.connect(tmp_path / name)
-        connection.execute("CREATE TABLE metrics (run_name TEXT, step INTEGER, metrics TEXT)")
-        for run, value in runs.items():
-            row = (run, 0, json.dumps({"acc": value}))
-            connection.execute("INSERT INTO metrics VALUES (?, ?, ?)", row)
-        connection.commit()
-        connection.close()
-
-    return write
-
-
-def test_a_run_that_would_be_taken_for_an_earlier_one_is_refused(
-    trackio, succeeds, refused, tmp_path
-):
+def test_a_run_that_would_be_taken_for_an_earlier_one_is_refused(succeeds, refused, tmp_path):
     """One by one, nothing but their names tells them apart."""
-    trackio("a.db", dot=1)
-    trackio("b.db", add=2)
-    succeeds("import", "trackio", "a.db")
-    said = refused("import", "trackio", "b.db")
-    assert "the run add of b.db has the settings and seed 0 of the run dot of a.db" in said
+    (tmp_path / "a.csv").write_text(chart(1, run="dot"))
+    (tmp_path / "b.csv").write_text(chart(2, run="add"))
+    succeeds("import", "csv", "a.csv")
+    said = refused("import", "csv", "b.csv")
+    assert "the curve of add in b.csv has the settings and seed 0 of the curve of dot in" in said
     assert "--name-as SETTING" in said
     assert len(list((tmp_path / "imported").iterdir())) == 1
-    for name in ("a.db", "b.db"):
-        succeeds("import", "trackio", name, "--name-as", "model")
+    for name in ("a.csv", "b.csv"):
+        succeeds("import", "csv", name, "--name-as", "model")
     assert "2 rows" in succeeds("results", "imported").stdout
 
 
-def test_a_part_that_is_imported_again_keeps_the_names_of_runs(trackio, succeeds):
+def test_a_part_that_is_imported_again_keeps_the_names_of_runs(succeeds, tmp_path):
     from attnexp import load_results
 
-    trackio("a.db", dot=1, add=2)
-    succeeds("import", "trackio", "a.db", "--name-as", "model")
-    said = succeeds("import", "trackio", "a.db").stdout
-    assert said.startswith("imported 0 runs into imported, and 2 were there\n")
+    (tmp_path / "a.csv").write_text("Name,acc\ndot,1\nadd,2\n")
+    words = ("import", "csv", "a.csv", "--metrics", "acc")
+    succeeds(*words, "--name-as", "model")
+    assert succeeds(*words).stdout.startswith("imported 0 runs into imported, and 2 were there\n")
     assert set(load_results("imported")["model"]) == {"dot", "add"}
 
 

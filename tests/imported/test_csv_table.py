@@ -243,3 +243,22 @@ def test_pictures_that_need_more_say_that_it_was_imported(kind, imported, refuse
     for path in (folder, min(folder.iterdir())):
         assert "runs that were imported" in refused("plot", str(path), "--kind", kind)
     assert "there is nothing to draw" in refused("plot", str(min(folder.iterdir())))
+
+
+@pytest.mark.parametrize("tool", ["wandb", "tensorboard", "mlflow", "trackio"])
+def test_a_tool_that_was_read_before_leads_to_the_lines_of_its_own_reader(tool, refused, tmp_path):
+    for words in ([tool, "X"], ["--metrics", "a", tool, str(tmp_path)]):
+        said = refused("import", *words)
+        assert "reads CSV alone: `attnexp docs outside` has the lines" in said
+        assert said.strip().endswith(f"make one from {tool}")
+    assert not (tmp_path / "imported").exists()
+
+
+def test_a_metric_of_the_tool_itself_is_in_no_curve(succeeds, tmp_path):
+    names = (f"dot - {metric}{end}" for metric in ("_t", "acc") for end in ("", "__MIN", "__MAX"))
+    lines = f"Step,{','.join(names)}", "1,7,7,7,.25,.25,.25", "2,8,8,8,.5,.5,.5"
+    (tmp_path / "chart.csv").write_text("\n".join(lines))
+    succeeds("import", "csv", "chart.csv")
+    (summary,) = (tmp_path / "imported").glob("*/summary.json")
+    assert json.loads(summary.read_text())["metrics"] == {"acc": 0.5}
+    assert "_t" not in (summary.parent / "metrics.csv").read_text()

@@ -8,7 +8,6 @@ from contextlib import closing
 import msgspec
 import pytest
 
-from attnexp.notebooks.runs import load_runs
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
 from attnexp.trackers import trackio as tracker
@@ -112,21 +111,6 @@ def test_a_run_that_goes_on_is_one_run_with_each_epoch_once(databases, tmp_path,
     ]
     assert {(row["run_name"], row["run_id"]) for row in rows} == {("run", SUMMARY.key)}
     assert len(rows_of(databases, "resumed", "configs")) == 1
-
-
-def test_import_reads_what_trackio_itself_recorded(databases, succeeds, tmp_path):
-    import trackio
-
-    for seed in (3, 4):
-        run = trackio.init("theirs", name=f"rnn-{seed}", config={"model": "rnn", "seed": seed})
-        for step in (1, 2):
-            run.log({"loss": 1 / step, "accuracy": step * seed / 10})
-        run.finish()
-    words = (databases / "theirs.db", "--settings", "model", "--metrics", "accuracy")
-    succeeds("import", "trackio", *map(str, words))
-    runs = load_runs(tmp_path / "imported")
-    assert {run.seed: run.metrics["accuracy"] for run in runs} == {3: 0.6, 4: 0.8}
-    assert [run.epochs["accuracy"].tolist() for run in runs] == [[0.3, 0.6], [0.4, 0.8]]
 
 
 def test_other_runs_of_the_project_stay(databases, tmp_path):

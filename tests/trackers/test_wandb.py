@@ -1,15 +1,14 @@
-"""The reader of `attnexp import wandb`, which needs no wandb, reads what the tracker records."""
+"""The messages in wandb's own file have what the tracker records."""
 
 import csv
 import json
 import socket
+import struct
 import time
 
 import msgspec
 import pytest
 
-from attnexp.imported.outside import ImportRequest
-from attnexp.imported.wandb import read
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
 from attnexp.trackers.wandb import Wandb
@@ -51,16 +50,71 @@ def wandb():
     return pytest.importorskip("wandb", reason="wandb is not installed")
 
 
-def recorded(folder, status):
-    """Returns the one file in a run folder and its run, once wandb's process has written it."""
+def records(file):
+    """The messages of a file: records of LevelDB's log, in pieces that end with a block."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    content, place, record = file.read_bytes(), 7, b""
+    while place + 7 <= len(content):
+        left = 32768 - place % 32768
+        if left < 7:
+            place += left
+            continue
+        _, length, kind = struct.unpack_from("<IHB", content, place)
+        place += 7 + length
+        if place > len(content):
+            return
+        record += content[place - length : place]
+        if kind in (1, 4):  # a whole record, or its last piece
+            yield Record.FromString(record)
+            record = b""
+
+
+def items(messages):
+    return {each.key or ".".join(each.nested_key): json.loads(each.value_json) for each in messages}
+
+
+def below(prefix, values):
+    return {
+        name.removeprefix(prefix): value
+        for name, value in values.items()
+        if name.startswith(prefix)
+    }
+
+
+def recorded(folder, code):
+    """Returns the one file in a run folder and its records, once wandb's process has ended it."""
     (file,) = (folder / "wandb").glob("offline-run-*/*.wandb")
     late = time.monotonic() + 20
     while True:
-        ((run,), _) = read(file, ImportRequest())
-        if run.status == status or time.monotonic() > late:
-            assert run.status == status
-            return file, run
+        found = [*records(file)]
+        codes = [each.exit.exit_code for each in found if each.HasField("exit")]
+        if codes or time.monotonic() > late:
+            assert codes == [code]
+            return file, found
         time.sleep(0.02)
+
+
+def rows_of(found):
+    """The numbers of each step, with the step as `epoch`."""
+    rows = {}
+    for each in found:
+        if each.HasField("history"):
+            row = rows.setdefault(each.history.step.num, {"epoch": each.history.step.num})
+            row |= below("train/", items(each.history.item))
+    return [*rows.values()]
+
+
+def finals(found):
+    """The last value of each final metric."""
+    final = {}
+    for each in found:
+        final |= below("final/", items(each.summary.update))
+    return final
+
+
+def run_of(found):
+    return next(each.run for each in found if each.HasField("run"))
 
 
 def test_the_file_has_every_epoch_the_settings_the_metrics_and_the_pictures(
@@ -68,7 +122,7 @@ def test_the_file_has_every_epoch_the_settings_the_metrics_and_the_pictures(
 ):
     said = succeeds(*QUICK, "tracker.project=whole").stdout
     (folder,) = (tmp_path / "outputs").iterdir()
-    file, run = recorded(folder, Status.FINISHED)
+    file, found = recorded(folder, 0)
     assert said.count(f"wandb sync {file.parent.relative_to(tmp_path)}") == 1
     assert "View run" not in said
     summary = json.loads((folder / "summary.json").read_text())
@@ -76,15 +130,10 @@ def test_the_file_has_every_epoch_the_settings_the_metrics_and_the_pictures(
         written = [
             {name: float(value) for name, value in row.items()} for row in csv.DictReader(table)
         ]
-    columns = written[0].keys()
-    assert [
-        {name: value for name, value in row.items() if name in columns} for row in run.epochs
-    ] == [pytest.approx(row) for row in written]
-    assert {name: run.metrics[name] for name in summary["metrics"]} == pytest.approx(
-        summary["metrics"]
-    )
-    assert run.source == f"the run {folder.name} in {file.name}"
-    assert run.settings["optim.lr"] == summary["config"]["optim"]["lr"]
+    assert rows_of(found) == [pytest.approx(row) for row in written]
+    assert finals(found) == pytest.approx(summary["metrics"])
+    assert run_of(found).display_name == folder.name
+    assert items(run_of(found).config.update)["optim.lr"] == summary["config"]["optim"]["lr"]
     copies = {path.read_bytes() for path in (file.parent / "files" / "media").rglob("*.png")}
     assert copies == {path.read_bytes() for path in (folder / "figures").glob("*.png")}
     content = file.read_bytes()
@@ -99,19 +148,17 @@ def test_a_run_that_goes_on_is_one_run_with_each_epoch_once(wandb, tmp_path):
     for epoch in (1, 2, 3):
         stopped.epoch({"epoch": epoch, "loss": float(epoch)})
     stopped.end(tmp_path, ENDED)
-    recorded(tmp_path, Status.FAILED)
+    recorded(tmp_path, 1)
     second = Wandb()
     second.begin(tmp_path, SUMMARY)
     for epoch in (1, 2, 3, 4):
         second.epoch({"epoch": epoch, "loss": float(epoch)})
     second.end(tmp_path, msgspec.structs.replace(ENDED, status=Status.FINISHED))
-    _, run = recorded(tmp_path, Status.FINISHED)
-    assert list(run.epochs) == [
-        {"epoch": epoch, "train/loss": float(epoch)} for epoch in (1, 2, 3, 4)
-    ]
-    assert run.metrics == {"train/loss": 4.0, "final/test_mse": 0.25}
-    assert run.identity == SUMMARY.key
-    assert run.settings["seed"] == 4
+    _, found = recorded(tmp_path, 0)
+    assert rows_of(found) == [{"epoch": epoch, "loss": float(epoch)} for epoch in (1, 2, 3, 4)]
+    assert finals(found) == {"test_mse": 0.25}
+    assert run_of(found).run_id == SUMMARY.key
+    assert items(run_of(found).config.update)["seed"] == 4
 
 
 def test_an_error_of_the_library_costs_a_sentence(wandb, in_process, monkeypatch):
