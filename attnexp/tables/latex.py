@@ -63,6 +63,7 @@ def as_latex(report: Report, paper: Paper = PLAIN) -> str:
         "beyond": _beyond_latin(tables),
         "tables": tables,
         "labelled": bool(paper.label),
+        "choosable": any(head.word for grid in report.grids for head in grid.columns),
         "sentences": [*report.verdicts, *report.notes],
         "one_line": _one_line,
     }

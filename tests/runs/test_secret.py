@@ -177,8 +177,8 @@ def test_a_run_is_repeated_with_the_same_environment_alone(
     }
     assert "bit-identical" in succeeds("verify", str(folder), "--config-dir", "my_conf").stdout
     monkeypatch.setenv("CANARY", "elsewhere")
-    dry = succeeds("-m", "--dry-run", *words)
-    assert " to do " in dry.stdout, "another value is another run"
+    dry = refused("-m", "--dry-run", *words)
+    assert "not the value in the environment" in dry, "another value is another run"
     assert "CANARY in the environment has another value than for the run" in refused(
         "verify", str(folder), "--config-dir", "my_conf"
     )
