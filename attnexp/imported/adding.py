@@ -162,7 +162,10 @@ def _metrics(metrics: object, settings: Mapping[str, object]) -> dict[str, float
 
 
 def _directions(metrics: Sequence[str], given: object) -> dict[str, Direction]:
-    """Return which values of each metric are better, as given or by its name."""
+    """Return which values of a metric are better, as given or by its name, if either says it.
+
+    Raises RequestError if neither does of the first, which ranks.
+    """
     ways = _by_name("better", given)
     for name, way in ways.items():
         if name not in metrics:
@@ -170,10 +173,10 @@ def _directions(metrics: Sequence[str], given: object) -> dict[str, Direction]:
         if way not in WAYS:
             raise RequestError(f"better: '{name}' is {way!r:.60}: choose 'lower' or 'higher'")
     found = {name: ways.get(name) or direction_of(name) for name in metrics}
-    if unknown := next((name for name, way in found.items() if way is None), None):
+    if found[first := metrics[0]] is None:
         raise RequestError(
-            f"metrics: the name of '{unknown}' does not say which values are better: add "
-            f"better={{{unknown!r}: 'higher'}} or 'lower'"
+            f"metrics: the name of '{first}' does not say which values are better: add "
+            f"better={{{first!r}: 'higher'}} or 'lower'"
         )
     return {name: way for name, way in found.items() if way is not None}
 
