@@ -285,7 +285,7 @@ def test_it_needs_no_pytorch(home):
 
 def test_a_further_metric_without_a_direction_does_not_rank(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder = attnexp.add_run({"model": "a"}, {"loss": 1.0, "zeal": 2.0})
+    folder = add_run({"model": "a"}, {"loss": 1.0, "zeal": 2.0})
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["metrics"] == {"loss": 1.0, "zeal": 2.0}
     assert summary["better"] == {"loss": "lower"}
