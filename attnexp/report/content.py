@@ -134,7 +134,7 @@ def _running(runs: Sequence[Run]) -> Iterable[Chart]:
     going = [run for run in runs if run.status is Status.RUNNING and run.epochs]
     for data in dict.fromkeys(run.data for run in going):
         own = [run for run in going if run.data == data]
-        names = zip(labels(own), own, strict=True)
+        names = zip(labels(make_frame(own)), own, strict=True)
         each = tuple(Configuration(_of_seed(name, run), (run,)) for name, run in names)
         for chart in _training(Comparison(data, each), own):
             yield replace(chart, title=said("{what}: {text}", what=data, text=chart.y))

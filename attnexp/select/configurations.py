@@ -172,13 +172,14 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     frame = make_frame([run for run in runs if run.finished])
     frame = sort_runs(without_repeats(without_tuning_runs(frame)[0])[0], by=None)
     data = frame.codes(filter(is_data, frame.differing))
-    by_data: dict[int, dict[int, list[Run]]] = {}
-    for run, one, other in zip(frame.runs, data, frame.codes(frame.differing), strict=True):
-        by_data.setdefault(one, {}).setdefault(other, []).append(run)
+    by_data: dict[int, dict[int, list[int]]] = {}
+    for place, (one, other) in enumerate(zip(data, frame.codes(frame.differing), strict=True)):
+        by_data.setdefault(one, {}).setdefault(other, []).append(place)
     groups = [list(group.values()) for group in by_data.values()]
-    names = labels([group[0][0] for group in groups], of_data=True)
+    names = labels(frame.only(np.array([group[0][0] for group in groups], dtype=int)), of_data=True)
     return [
-        Comparison(name, tuple(_named(group))) for name, group in zip(names, groups, strict=True)
+        Comparison(name, tuple(_named(frame, group)))
+        for name, group in zip(names, groups, strict=True)
     ]
 
 
@@ -187,30 +188,29 @@ def is_data(name: str) -> bool:
     return name == DATA_SEED or name.partition(".")[0] == "data"
 
 
-def labels(runs: Sequence[Run], of_data: bool = False) -> list[str]:
+def labels(frame: Frame, of_data: bool = False) -> list[str]:
     """Return the differences of each run: choices by their names, settings as `name=value`.
 
     With `of_data` only the data count, and their choice is always named. A label is never empty:
     if nothing differs it is the name of the model.
     """
-    frame = make_frame(runs)
     paths = [path for path in varying(frame) if not of_data or is_data(path)]
     first = "data" if of_data else "model"
     if first in frame.choices:
         paths = list(dict.fromkeys([first, *paths]))
     columns = {path: frame.column(path) for path in paths}
     rows = [{path: column[i] for path, column in columns.items()} for i in range(len(frame))]
-    return [label(frame, row, run) for row, run in zip(rows, runs, strict=True)]
+    short = short_names(paths)
+    return [label(frame, row, run, short) for row, run in zip(rows, frame.runs, strict=True)]
 
 
-def label(frame: Frame, values: Mapping[str, Any], run: Run) -> str:
+def label(frame: Frame, values: Mapping[str, Any], run: Run, short: Mapping[str, str]) -> str:
     """Return choices by their names and settings as `name=value`.
 
     A setting that the run lacks is left out; a setting that it has and that is null is written, but
-    for `data_seed`, which is null unless data are drawn apart. Names are those of the frame's
-    renaming.
+    for `data_seed`, which is null unless data are drawn apart. Settings have their `short` names,
+    and names are those of the frame's renaming.
     """
-    short = short_names(values)
     text = ", ".join(
         str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
         for path, value in values.items()
@@ -219,6 +219,10 @@ def label(frame: Frame, values: Mapping[str, Any], run: Run) -> str:
     return frame.renaming(text)
 
 
-def _named(found: Sequence[Sequence[Run]]) -> Iterable[Configuration]:
-    for label, seeds in zip(labels([seeds[0] for seeds in found]), found, strict=True):
-        yield Configuration(label, tuple(sorted(seeds, key=lambda run: run.seed)))
+def _named(frame: Frame, found: Sequence[Sequence[int]]) -> Iterable[Configuration]:
+    """Yield the configurations of a comparison, each from the places of its runs in a frame."""
+    first = frame.only(np.array([places[0] for places in found]))
+    runs = frame.runs
+    for label, places in zip(labels(first), found, strict=True):
+        own = (runs[place] for place in places)
+        yield Configuration(label, tuple(sorted(own, key=lambda run: run.seed)))

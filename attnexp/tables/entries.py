@@ -20,6 +20,7 @@ from attnexp.select.configurations import (
     without_tuning_runs,
 )
 from attnexp.select.frame import FACTS, Frame, varying
+from attnexp.select.names import short_names
 from attnexp.select.order import UNRANKED, natural, ranking
 from attnexp.select.renaming import KEPT
 from attnexp.select.sample import (
@@ -209,6 +210,11 @@ class ResultsTable:
         return [entries[0] for entries in self.entries]
 
     @cached_property
+    def short(self) -> Mapping[str, str]:
+        """The short name of each label."""
+        return short_names(self.by)
+
+    @cached_property
     def telling(self) -> tuple[str, ...]:
         """The labels in which rows differ, or the first if none does."""
         rows = [entry.row.labels for entry in self.firsts]
@@ -232,7 +238,7 @@ class ResultsTable:
             return None
         values = {name: entry.row.labels[name] for name in self.telling}
         plain = replace(self.frame, renaming=KEPT)
-        return self.frame.renaming.whole(label(plain, values, entry.row.runs.runs[0]))
+        return self.frame.renaming.whole(label(plain, values, entry.row.runs.runs[0], self.short))
 
     @cached_property
     def seeded(self) -> bool:

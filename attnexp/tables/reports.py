@@ -138,9 +138,8 @@ def grid_of(
 
     There are at most `limit` rows, or all. `record` gives the records of its entries.
     """
-    short = short_names(table.by)
     heads = [
-        Head(short[name], _is_number(own[0].row.labels[name] for own in table.shown))
+        Head(table.short[name], _is_number(own[0].row.labels[name] for own in table.shown))
         for name in table.by
     ]
     shown = [one for one in COLUMNS if one.table == kind and one.title and one.shown(table)]

@@ -8,7 +8,6 @@ from itertools import pairwise
 from attnexp.core.console import number_text
 from attnexp.core.language import capitalized, joined, said
 from attnexp.select.configurations import is_data, label
-from attnexp.select.names import short_names
 from attnexp.stats.compare import equal_means, fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
@@ -47,8 +46,8 @@ def _name(
     if (whole := table.whole_name(entry)) is not None:
         return whole
     values = {name: entry.row.labels[name] for name in names}
-    short = listed(short_names(names).values())
-    return label(table.frame, values, entry.row.runs.runs[0]) or without(short)
+    found = label(table.frame, values, entry.row.runs.runs[0], table.short)
+    return found or without(listed(table.short[name] for name in names))
 
 
 def verdicts(table: ResultsTable) -> Iterator[str]:

@@ -80,4 +80,4 @@ def test_a_row_without_parameters_has_no_tuned_rate(frame):
     assert runs.column("optim.lr").tolist() == [None, 0.2, pytest.approx(0.3)]
     assert runs.column("model.width").tolist() == [4.0, 3.0, 2.0]
     named = "additive, model.width=3, optim.lr=0.2"
-    assert labels(runs.runs)[:2] == ["average, model.width=4", named]
+    assert labels(runs)[:2] == ["average, model.width=4", named]
