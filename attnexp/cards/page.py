@@ -16,12 +16,12 @@ from attnexp.cards.judge import (
     says_nothing,
     told,
 )
-from attnexp.core.console import number_text
+from attnexp.core.console import count_text, number_text
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
 from attnexp.report.results import text_table
 from attnexp.select.number import AT
 from attnexp.stats.scaled import mean
-from attnexp.tables.grid import Grid, GridCell, Head, Line, Report, count_text
+from attnexp.tables.grid import Grid, GridCell, Head, Line, Report
 
 SKIP = "skip"
 """The text of a number that was not measured."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attnexp.claims.decision import FEWEST, Bound, Decision, Verdict, if_no_seed_fails
 from attnexp.claims.evidence import Evidence
-from attnexp.core.console import number_text
+from attnexp.core.console import count_text, number_text
 from attnexp.stats.intervals import ROUNDING
 
 
@@ -40,7 +40,7 @@ class Bounded(Decision):
         named = self.number if self.where is None else f"{self.number} where {self.where}"
         low, high = spread.interval
         if spread.n < FEWEST or low is None or high is None:
-            text = f"{named} is measured on {spread.n} seed{'s' if spread.n > 1 else ''}"
+            text = f"{named} is measured on {count_text(spread.n, 'seed')}"
             return Verdict("cannot tell", text, FEWEST - spread.n)
         assert spread.mean is not None
         if high - low <= ROUNDING * abs(spread.mean):

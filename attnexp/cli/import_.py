@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> None:
     new, replaced, same = counts["new"], counts["replaced"], counts["the same"]
     said = f", replaced {replaced} that had changed" * bool(replaced)
     said += f", and {same} were there" * bool(same)
-    console.say(f"imported {new} run{'' if new == 1 else 's'} into {folder}{said}")
+    console.say(f"imported {console.count_text(new, 'run')} into {folder}{said}")
     for sentence in decided:
         console.say(sentence)
     for sentence in notes:
@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> None:
     if gone := imports.gone():
         names = ", ".join(str(console.relative(each)) for each in gone[:3])
         console.warn(
-            f"{len(gone)} earlier imported run{'' if len(gone) == 1 else 's'} of {path} "
+            f"{console.count_text(len(gone), 'earlier imported run')} of {path} "
             f"{'is' if len(gone) == 1 else 'are'} not among these: remove what should not count "
             f"({names}{', ...' if len(gone) > 3 else ''})"
         )

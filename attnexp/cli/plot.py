@@ -108,7 +108,7 @@ def chosen_runs(paths: Sequence[Path], where: str | None, version: int) -> "list
         raise RequestError(f"none of the {len(runs)} runs has finished: name one to see its losses")
     left = len(runs) - len(finished)
     if left:
-        console.warn(f"left out {left} run{'s' if left > 1 else ''} that did not finish")
+        console.warn(f"left out {console.count_text(left, 'run')} that did not finish")
     sound = finished if len(finished) == 1 else intact(finished)[0]
     if not sound:
         raise RequestError(f"none of the {len(finished)} finished runs has files that can be drawn")

@@ -125,8 +125,7 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     programs = None if arguments.static or progress else _programs(arguments)
     content = report_content(arguments.title, runs, names, programs, progress, arguments.lang)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
-    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    told = f"{count} in {console.relative(arguments.output)}"
+    told = f"{console.count_text(len(runs), 'run')} in {console.relative(arguments.output)}"
     console.say(f"{progress}: {told}" if progress else told)
 
 

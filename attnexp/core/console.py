@@ -162,6 +162,11 @@ def setting_text(value: object) -> str:
     return number_text(value)
 
 
+def count_text(number: int, noun: str) -> str:
+    """Return a number with its noun, as in `1 run` and `2 runs`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def aligned(text: str, side: Literal["left", "center", "right"], width: int) -> str:
     """Return a text with blanks up to a width in columns of a terminal.
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from attnexp.core.console import count_text
 from attnexp.core.errors import RequestError
 from attnexp.imported.directions import LEFT_OUT, STEP, direction_of, rank_of
 from attnexp.imported.naming import RUN, seed_in
@@ -312,7 +313,7 @@ def _left_out(selection: Selection) -> list[str]:
     sentence = f"the seed ({selection.seed}) is a whole number from 0 on; {', '.join(named)}{more}"
     if number == len(selection.runs):
         raise RequestError(sentence)
-    return [f"left out {number} run{'' if number == 1 else 's'}: {sentence}"]
+    return [f"left out {count_text(number, 'run')}: {sentence}"]
 
 
 def _directions(selection: Selection, given: Mapping[str, Direction]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attnexp.core.console import relative
+from attnexp.core.console import count_text, relative
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import Run
@@ -51,7 +51,7 @@ class Collected:
         for run in self.others:
             made_by.setdefault(run.summary.results_version, []).append(run)
         return [
-            f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {runs[0].summary.made_by}: not "
+            f"{count_text(len(runs), 'run')} of {runs[0].summary.made_by}: not "
             f"compared; `attnexp results{_folders(runs)} --results-version {version or 0}` shows "
             f"{'them' if len(runs) > 1 else 'it'}"
             for version, runs in made_by.items()

@@ -73,7 +73,7 @@ def say_left_out(collected: Collected) -> None:
 def warn_skipped(reasons: Sequence[str], how: str = "skipped {}", noun: str = "folder") -> None:
     """Print one line about what was left out, with the number of it and the first reasons."""
     if reasons:
-        count = f"{len(reasons)} {noun}{'s' if len(reasons) > 1 else ''}"
+        count = console.count_text(len(reasons), noun)
         first = "; ".join(shortened(reason, 200) for reason in reasons[:MOST_REASONS])
         omitted = len(reasons) - MOST_REASONS
         more = f"; and {omitted} more" if omitted > 0 else ""

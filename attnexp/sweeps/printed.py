@@ -21,7 +21,6 @@ from attnexp.runs.user_code import warn_of_reads
 from attnexp.select.collect import Collected
 from attnexp.sweeps.job_outcome import JobOutcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
-from attnexp.tables.grid import count_text
 
 log = logging.getLogger(__name__)
 
@@ -181,4 +180,4 @@ def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) 
             table.add_row(*map(escape, row))
         console.out.print(table)
     if len(rows) > ROWS:
-        console.say(f"and {count_text(len(rows) - ROWS, f'more {what}')}")
+        console.say(f"and {console.count_text(len(rows) - ROWS, f'more {what}')}")

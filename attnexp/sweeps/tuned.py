@@ -33,7 +33,6 @@ from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_pla
 from attnexp.sweeps.printed import show_notes, show_plan, warn_of_code
 from attnexp.sweeps.schedule import choose_executor, require_fit, run_compared, run_plan
 from attnexp.sweeps.search import FEW, Choice, Counts, Means, Search, number, numbers_beyond
-from attnexp.tables.grid import count_text
 
 SEED = "seed"
 
@@ -80,7 +79,7 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
     show_notes(plan)
     warn_of_code(plan)
     count = len(jobs.configurations)
-    named = f"{count} configuration{'s' if count > 1 else ''}"
+    named = console.count_text(count, "configuration")
     console.say(f"tuning {' and '.join(jobs.names)}: {len(tuning_runs)} runs for {named}")
     if dry_run:
         require_fit(composer, plan, partial(composer.job, jobs.axes))
@@ -127,7 +126,7 @@ def _run_tuning(jobs: "TunedJobs", plan: Plan, executor: Executor) -> dict[Case,
         if not further:
             return tried
         plan = plan_of(further, composer.rerun)
-        console.say(f"tuning goes on with {count_text(len(plan.jobs), 'run')}")
+        console.say(f"tuning goes on with {console.count_text(len(plan.jobs), 'run')}")
 
 
 class TunedJobs:

@@ -16,7 +16,7 @@ from attnexp.core import console
 from attnexp.core.console import aligned
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
-from attnexp.tables.grid import Grid, Report, column_names, count_text, with_columns
+from attnexp.tables.grid import Grid, Report, column_names, with_columns
 from attnexp.tables.latex import as_latex, filled
 from attnexp.tables.paper import Paper
 from attnexp.tables.screen import as_text, show
@@ -75,7 +75,7 @@ def emit(report: Report, output: Output) -> None:
         sys.stdout.write(text)
         return
     write_output("--output", output.path, text.encode())
-    console.say(f"{count_text(len(report.records), 'row')} in {output.path}")
+    console.say(f"{console.count_text(len(report.records), 'row')} in {output.path}")
 
 
 def _with_columns(report: Report, names: Sequence[str]) -> Report:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from attnexp.core.console import number_text
+from attnexp.core.console import count_text, number_text
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 from attnexp.core.language import joined, said
 
@@ -208,8 +208,3 @@ def listed(values: Iterable[object]) -> str:
 def same_text(settings: str) -> str:
     """Return the sentence with the settings that all runs share."""
     return said("The same in every run: {settings}.", settings=settings)
-
-
-def count_text(number: int, noun: str) -> str:
-    """Return a number with its noun, as in `1 run` and `2 runs`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -8,7 +8,7 @@ from itertools import chain, combinations, compress
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.console import number_text, setting_text
+from attnexp.core.console import count_text, number_text, setting_text
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
@@ -20,7 +20,7 @@ from attnexp.select.sample import SEEDS, SampleUnit, is_finished
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
-from attnexp.tables.grid import count_text, listed
+from attnexp.tables.grid import listed
 from attnexp.tables.learning import modes_of
 from attnexp.tables.no_effect import RATE, unlike_best, without_effect
 from attnexp.tables.sentences import row_in_list, row_name

@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.tables.grid import Grid, GridCell, Head, Report, count_text, folded, same_text
+from attnexp.tables.grid import Grid, GridCell, Head, Report, folded, same_text
 
 GAP = 3
 """Blanks between two columns."""
@@ -41,7 +41,7 @@ def show(report: Report, screen: Console | None = None) -> None:
         if command:
             screen.print(Text(f"  attnexp {command}"), soft_wrap=True)
     if report.further:
-        _say(screen, f"{count_text(len(report.further), 'more note')}: --explain", "dim")
+        _say(screen, f"{console.count_text(len(report.further), 'more note')}: --explain", "dim")
 
 
 def _show_grid(grid: Grid, screen: Console) -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from attnexp.core.console import number_text
+from attnexp.core.console import count_text, number_text
 from attnexp.core.language import capitalized, joined, said
 from attnexp.select.configurations import is_data, label
 from attnexp.stats.compare import equal_means, fewest_seeds
@@ -13,7 +13,7 @@ from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest
-from attnexp.tables.grid import FEW, count_text, listed
+from attnexp.tables.grid import FEW, listed
 from attnexp.tables.learning import modes_of
 
 STANDINGS = {
