@@ -59,75 +59,106 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
     If rows beat one another in a circle, it says that none is best. A best row whose own seeds do
     not have the best mean is so on the seeds that it shares.
     """
-    data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
     for panel in table.panels:
         measured = [entry for entry in panel if entry.spread.mean is not None and entry.better]
         if len(measured) < 2:
             continue
-        lower = measured[0].better == "lower"
-        pick = min if lower else max
-        one_seed = all(entry.spread.n == 1 for entry in measured)
-        if one_seed and len(set[int]().union(*(entry.seeds for entry in measured))) > 1:
-            continue
-        several = [entry for entry in measured if entry.standing.word == "best"]
-        if one_seed:
-            extremum = pick(entry.spread.mean or 0.0 for entry in measured)
-            several = [entry for entry in measured if entry.spread.mean == extremum]
-        elif not several:
+        if all(entry.spread.n == 1 for entry in measured):
+            if len(set[int]().union(*(entry.seeds for entry in measured))) == 1:
+                lead = _lead_of_one_seed(table, measured)
+                whole: str = said("{what}: {text}", what=said("one seed"), text=lead)
+                yield joined(said(". "), [capitalized(whole), *_others(table, panel)])
+        elif any(entry.standing.word == "best" for entry in measured):
+            lead = _lead(table, measured)
+            yield joined(said(". "), [lead, *_others(table, panel)])
+        else:
             yield from _circle(table, measured)
-            continue
-        best = pick(several, key=lambda entry: entry.spread.mean or 0.0)
-        own = [name for name in table.telling if name not in data] or table.telling
-        names = _listed(table, several, own)
-        start = []
-        if table.only_data:
-            start.append(said("of this data set, {data}, ", data=table.only_data))
-        which = []
-        if data:
-            which.append(_name(table, best, data, lambda what: said("no {what}", what=what)))
-        mean = best.spread.mean or 0.0
-        ones = [entry.spread.mean or 0.0 for entry in measured if entry.spread.n == 1]
-        if not one_seed and pick([mean, *ones]) != mean:
-            which.append(said("several {units}", units=table.unit.many))
-        if which:
-            start.append(said("of the rows with {what}, ", what=listed(which)))
-        others = [
-            entry.spread.mean or 0.0
-            for entry in measured
-            if entry.spread.n > 1 and entry.standing.word != "best"
-        ]
-        extreme = _extreme(str(best.metric), lower, one_seed)
-        has = {"rows": names, "extreme": extreme, "value": number_text(mean)}
-        lead = said("{rows} have {extreme}, {value}", **has)
-        unlike = any(not equal_means(entry.spread.mean or 0.0, mean) for entry in several)
-        if shared := not one_seed and (unlike or pick([mean, *others]) != mean):
-            on = {"units": table.unit.many, "metric": best.metric, "rows": names}
-            lead = said("on shared {units} the best by {metric}: {rows}", **on)
-        elif len(several) == 1:
-            lead = said("{rows} has {extreme}, {value}", **has)
-        whole: str = joined("", [*start, lead])
-        if one_seed:
-            whole = said("{what}: {text}", what=said("one seed"), text=whole)
-        parts = [capitalized(whole) if start or one_seed or shared else whole]
-        for standing, usual in STANDINGS.items():
-            rows = [entry for entry in panel if entry.standing.word == standing]
-            may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in rows)
-            words = said("{standing} if no seed fails", standing=usual) if may_fail else usual
-            if rows:
-                shown = _listed(table, rows, own)
-                parts.append(capitalized(said("{what}: {text}", what=words, text=shown)))
-        few: dict[str, list[TableEntry]] = {}
-        for entry in panel:
-            word = entry.standing.word
-            if entry.standing.p is not None and word and word not in ("best", *STANDINGS):
-                few.setdefault(word, []).append(entry)
-        if (number := sum(map(len, few.values()))) > FEW:
-            parts.append(said("Too few seeds for a verdict on {number} rows", number=number))
-        elif few:
-            seen = [joined(" ", [_listed(table, rows, own), word]) for word, rows in few.items()]
-            shown = joined(said("; "), seen)
-            parts.append(said("Too few seeds for a verdict: {rows}", rows=shown))
-        yield joined(said(". "), parts)
+
+
+def _telling(table: ResultsTable) -> tuple[list[str], Sequence[str]]:
+    """Return the labels of the data by which rows of several portions differ, and the others."""
+    data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
+    return data, [name for name in table.telling if name not in data] or table.telling
+
+
+def _start(table: ResultsTable, best: TableEntry, further: Sequence[str] = ()) -> list[str]:
+    """Return how a sentence begins that is of one data set, or of the rows with one."""
+    data, _ = _telling(table)
+    which = [_name(table, best, data, lambda what: said("no {what}", what=what))] if data else []
+    start: list[str] = []
+    if table.only_data:
+        start.append(said("of this data set, {data}, ", data=table.only_data))
+    if which or further:
+        start.append(said("of the rows with {what}, ", what=listed([*which, *further])))
+    return start
+
+
+def _lead_of_one_seed(table: ResultsTable, rows: Sequence[TableEntry]) -> str:
+    """Return which of the rows of one seed has the best value."""
+    lower = rows[0].better == "lower"
+    best = (min if lower else max)(entry.spread.mean or 0.0 for entry in rows)
+    several = [entry for entry in rows if entry.spread.mean == best]
+    extreme = _extreme(str(rows[0].metric), lower, one_seed=True)
+    return joined("", [*_start(table, several[0]), _has(table, several, extreme, best)])
+
+
+def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> str:
+    """Return which rows are best, with the mean if it is the best one of all rows."""
+    lower = rows[0].better == "lower"
+    pick = min if lower else max
+
+    def mean(entry: TableEntry) -> float:
+        return entry.spread.mean or 0.0
+
+    several = [entry for entry in rows if entry.standing.word == "best"]
+    best = pick(several, key=mean)
+    ones = [mean(entry) for entry in rows if entry.spread.n == 1]
+    begins = pick([mean(best), *ones]) != mean(best)
+    start = _start(table, best, [said("several {units}", units=table.unit.many)] if begins else ())
+    others = [mean(e) for e in rows if e.spread.n > 1 and e.standing.word != "best"]
+    unlike = any(not equal_means(mean(entry), mean(best)) for entry in several)
+    if shared := unlike or pick([mean(best), *others]) != mean(best):
+        names = _listed(table, several, _telling(table)[1])
+        on = {"units": table.unit.many, "metric": best.metric, "rows": names}
+        lead: str = said("on shared {units} the best by {metric}: {rows}", **on)
+    else:
+        lead = _has(table, several, _extreme(str(best.metric), lower, one_seed=False), mean(best))
+    whole: str = joined("", [*start, lead])
+    return capitalized(whole) if start or shared else whole
+
+
+def _has(table: ResultsTable, rows: Sequence[TableEntry], extreme: str, value: float) -> str:
+    """Return that rows have the best value of a metric."""
+    has = {
+        "rows": _listed(table, rows, _telling(table)[1]),
+        "extreme": extreme,
+        "value": number_text(value),
+    }
+    if len(rows) == 1:
+        return said("{rows} has {extreme}, {value}", **has)
+    return said("{rows} have {extreme}, {value}", **has)
+
+
+def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[str]:
+    """Yield the rows of each standing next to the best, and those with too few seeds."""
+    _, names = _telling(table)
+    for standing, usual in STANDINGS.items():
+        rows = [entry for entry in panel if entry.standing.word == standing]
+        may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in rows)
+        words = said("{standing} if no seed fails", standing=usual) if may_fail else usual
+        if rows:
+            shown = _listed(table, rows, names)
+            yield capitalized(said("{what}: {text}", what=words, text=shown))
+    few: dict[str, list[TableEntry]] = {}
+    for entry in panel:
+        word = entry.standing.word
+        if entry.standing.p is not None and word and word not in ("best", *STANDINGS):
+            few.setdefault(word, []).append(entry)
+    if (number := sum(map(len, few.values()))) > FEW:
+        yield said("Too few seeds for a verdict on {number} rows", number=number)
+    elif few:
+        seen = [joined(" ", [_listed(table, rows, names), word]) for word, rows in few.items()]
+        yield said("Too few seeds for a verdict: {rows}", rows=joined(said("; "), seen))
 
 
 def _circle(table: ResultsTable, rows: Sequence[TableEntry]) -> Iterator[str]:
