@@ -63,14 +63,19 @@ def made_again(
     """Make a row of a trial anew, at the tuned values and the seeds of the card, and compare it.
 
     The numbers of each seed are compared, and the seeds that diverged. A row without a result must
-    have none again. Raises RunFailedError for a row that cannot be made, and RequestError for
-    settings that make none.
+    have none again, for the same reason. Raises RunFailedError for a row that cannot be made, and
+    RequestError for settings that make none.
     """
     trial, row = drawn_row
     task = next((each for each in tasks if each.name == trial.name), None)
     if task is None or task.words != trial.words:
         now = "is not there" if task is None else f"has {' '.join(task.words)}"
         raise RunFailedError(f"{trial.name} {now}, and the card's has {' '.join(trial.words)}")
+    if task.metric != trial.metric:
+        raise RunFailedError(f"{trial.name} compares {task.metric}, and the card {trial.metric}")
+    names = [each.partition("=")[0] for each in task.trial.tune]
+    if other := next((name for name in row.tuned if name not in names), None):
+        raise RunFailedError(f"{trial.name} does not tune {other}, and the card has it as tuned")
     tuned = [f"{name}={value}" for name, value in row.tuned.items()]
     own = replace(row_of(row.words), words=(*row.words, *tuned))
     if task.trial.of_products:
@@ -79,7 +84,7 @@ def made_again(
     with tempfile.TemporaryDirectory(prefix="attnexp-verify-") as folder:
         effort = Effort(level_of(card), card.seeds, minutes, card.device, config_dir, Path(folder))
         found, _ = measured(untuned, own, effort)
-    if row.numbers and not found.numbers:
+    if not (found.numbers or found.diverged) and (row.numbers or found.why != row.why):
         raise RunFailedError(found.why or "no run has a result")
     return Repetition.of(dict(_differences(row, found)), tolerance, [])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, count, fraction
+from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, count, fraction, limit
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.core.time_limit import time_limit
@@ -78,6 +78,8 @@ def _require_fit(arguments: argparse.Namespace, cards: Sequence[Path]) -> None:
         raise RequestError("--rows and --seed draw rows of a card: give a CARD.json")
     if cards and len(arguments.paths) > 1:
         raise RequestError(f"verify takes runs or one card, got {cards[0]} and others")
+    if cards and arguments.trust:
+        raise RequestError("--trust is for runs: --config-dir has the choices that a card names")
     if cards and arguments.where:
         raise RequestError("--where chooses runs, and this is a card: --rows and --seed draw rows")
 
@@ -148,13 +150,15 @@ def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
                 verdict, record = _unverified(str(error))
             else:
                 verdict, record = str(repetition), {**repetition.record(), "why": None}
-        console.out.print(escape(f"{trial.name}, {row.label}: {verdict}"), soft_wrap=True)
+        place = f"{clean(trial.name)}, {clean(row.label)}"
+        console.out.print(escape(f"{place}: {clean(verdict)}"), soft_wrap=True)
         records.append({"trial": trial.name, "row": row.label, **record})
     told = surroundings(card)
     for sentence in told:
         console.warn(sentence)
     every = sum(len(trial.rows) for trial in card.trials)
-    left = f"{every - len(rows)} of {every} rows, how values were tuned, times and memory"
+    verified = sum(record["outcome"] != UNVERIFIED for record in records)
+    left = f"{every - verified} of {every} rows, how values were tuned, times and memory"
     console.say(f"not checked: {left}")
     records = [{**record, "surroundings": told} for record in records]
     return {"rows": records, "not_checked": left}
@@ -241,7 +245,7 @@ def make_parser() -> Arguments:
         "--rows", type=count, metavar="N", help=f"rows of a card that are made anew ({ROWS})"
     )
     parser.add_argument(
-        "--seed", type=count, metavar="S", help=f"the seed that draws these rows ({SEED})"
+        "--seed", type=limit, metavar="S", help=f"the seed that draws these rows ({SEED})"
     )
     add_trust(parser)
     parser.add_argument("--format", choices=("table", "json"), default="table")

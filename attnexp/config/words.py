@@ -108,7 +108,7 @@ def _unclosed(text: str) -> str | None:
 def _is_readable(word: str) -> bool:
     try:
         OverridesParser(FUNCTIONS).parse_override(word)
-    except HydraException:
+    except (HydraException, RecursionError):
         return False
     return True
 

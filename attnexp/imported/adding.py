@@ -15,7 +15,7 @@ from attnexp.imported.outside import EXACT, LARGEST, SEED, OutsideRun
 from attnexp.imported.selection import SelectedRun, stored
 from attnexp.imported.write import Imports
 from attnexp.runs.files import is_finite
-from attnexp.runs.secret import is_secret
+from attnexp.runs.secret import PASSWORD, is_secret
 from attnexp.runs.settings import Value, clean
 from attnexp.runs.summary import Direction
 
@@ -55,7 +55,7 @@ def add_run(
             and NaN are gaps. A single row is no curve.
         better: `{metric: "lower" or "higher"}` for a metric whose name does not say which values
             are better.
-        name: a name to show.
+        name: a name to show. It does not tell rows of a table apart, which a setting does.
         output_dir: the folder in which the folder of the run is.
 
     Raises:
@@ -114,6 +114,8 @@ def _settings(settings: object) -> dict[str, Value]:
                 f"settings: '{name}' has the name of a secret, which a run does not store: leave "
                 "it out, or choose another name"
             )
+        if isinstance(value, str) and PASSWORD.search(value):
+            raise RequestError(f"settings: '{name}' is an address with a password: leave it out")
         if value is not None:
             found[name] = _setting(name, value)
     return found

@@ -9,7 +9,7 @@ from attnexp.core.errors import RequestError
 from attnexp.imported.directions import LEFT_OUT, STEP, direction_of, rank_of
 from attnexp.imported.naming import RUN, seed_in
 from attnexp.imported.outside import SEED, ImportRequest, OutsideRun, require_names, seed_of
-from attnexp.runs.secret import is_secret
+from attnexp.runs.secret import PASSWORD, is_secret
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Direction
 
@@ -98,6 +98,12 @@ class Selection:
 
     def _settings(self, run: OutsideRun) -> Iterator[tuple[str, Value]]:
         """Yield the settings as they are stored, and the name that tells runs apart."""
+        for name in self.settings:
+            if PASSWORD.search(str(run.settings.get(name))):
+                raise RequestError(
+                    f"{run.source}: {clean(name)} is an address with a password, which a run does "
+                    "not store: leave it out with --settings"
+                )
         yield from stored({name: run.settings.get(name) for name in self.settings})
         if self.telling and run.name:
             found = seed_in(run.name) if self.seed_in_name else None

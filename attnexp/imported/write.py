@@ -65,8 +65,9 @@ class Imports:
         with writable(option, root):
             names = os.listdir(root) if os.path.lexists(root) else []
             for name in filter(LEFTOVER.fullmatch, names):
-                if time.time() - (root / name).stat().st_mtime > ABANDONED:
-                    shutil.rmtree(root / name)
+                with suppress(FileNotFoundError):  # another process has just given it its name
+                    if time.time() - (root / name).stat().st_mtime > ABANDONED:
+                        shutil.rmtree(root / name)
         self._there = {name.rpartition("-")[2]: name for name in names if name[:1] != "."}
 
     def write(self, selected: SelectedRun) -> tuple[Path, Written]:

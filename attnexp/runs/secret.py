@@ -15,8 +15,11 @@ NAME = re.compile(
 )
 """The names of settings that are secrets."""
 
-PASSWORD = re.compile(r"//[^\s/:@]*:(?!\$\{)[^\s/@]+@")
-"""`user:password@` in an address."""
+PASSWORD = re.compile(r"//[^\s/:@]*:(?!\d*/|\$\{oc\.env:\w+\}@)[^\s@]+@")
+"""`user:password@` in an address, but for a variable of the environment in its place."""
+
+REFERENCE = re.compile(r"\$\{oc\.env:\w+\}|\$\{[\w.]+\}|\$\{oc\.decode:\}")
+"""A variable of the environment, another setting, and what is left around a variable."""
 
 WORD = re.compile(r"[+~]*([\w.@/-]+)=(.*)", re.DOTALL)
 """A setting as a word of a command line."""
@@ -59,13 +62,19 @@ def _check(path: str, value: Any, secret: bool) -> None:
         for inside in value:
             _check(path, inside, secret)
     elif isinstance(value, str):
-        form = "='${oc.env:VARIABLE}', and set VARIABLE in the environment"
-        if secret and value not in ("", "null", "???") and "${" not in value:
-            raise RequestError(
-                f"{path} is a secret, and a run writes its settings down: give it as {path}{form}"
-            )
+        form = f"give it as {path}='${{oc.env:VARIABLE}}', and set VARIABLE in the environment"
+        if path.startswith("hydra.job.env_set."):
+            form = "set the variable in the environment of the command"
+        elif path.startswith("tracker."):
+            form += ", or log in with the tool's own command"
+        what = "is a secret" if secret and _is_text(value) else None
         if PASSWORD.search(value):
-            raise RequestError(
-                f"{path} is an address with a password, and a run writes its settings down: give "
-                f"it as {path}{form}"
-            )
+            what = "is an address with a password"
+        if what is not None:
+            raise RequestError(f"{path} {what}, and a run writes its settings down: {form}")
+
+
+def _is_text(value: str) -> bool:
+    """Return whether a value has text of its own next to references."""
+    left = REFERENCE.sub("", REFERENCE.sub("", value))
+    return left.strip() not in ("", "null", "???")

@@ -108,6 +108,14 @@ def test_a_row_without_a_result_has_none_again(outcome):
     assert outcome(lost, of("dot", *SHARES))[0].startswith("different: exact_match of seed 1")
     with pytest.raises(RunFailedError, match="it failed"):
         outcome(of("dot", *SHARES), lost)
+    with pytest.raises(RunFailedError, match="stopped after 5 minutes"):
+        outcome(lost, of("dot", lost=6, why="stopped after 5 minutes"))
+
+
+def test_values_that_a_trial_does_not_tune_and_another_metric_are_named(outcome):
+    easier = of("dot", *SHARES, tuned={"data.noise": "0"})
+    with pytest.raises(RunFailedError, match=r"reverse does not tune data\.noise"):
+        outcome(easier, easier)
 
 
 def test_a_trial_that_has_changed_cannot_be_made(outcome):

@@ -289,3 +289,10 @@ def test_a_further_metric_without_a_direction_does_not_rank(tmp_path, monkeypatc
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["metrics"] == {"loss": 1.0, "zeal": 2.0}
     assert summary["better"] == {"loss": "lower"}
+
+
+def test_an_address_with_a_password_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RequestError, match="'url' is an address with a password"):
+        add_run({"url": "postgres://me:sesame@host"}, {"loss": 1.0})
+    assert not (tmp_path / "imported").exists()
