@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import runpy
 import shutil
 import sys
@@ -196,7 +197,7 @@ def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     ]
     command = said.splitlines()[-1]
     assert command == "  attnexp claims smooth --config-dir mine/conf"
-    assert "verdict    reproduced" in succeeds(*command.split()[1:]).stdout
+    assert re.search("verdict +reproduced", succeeds(*command.split()[1:]).stdout)
     listed = in_process("claims", "--config-dir", "mine/conf").stdout
     (line,) = (line for line in listed.splitlines() if line.startswith("smooth "))
     assert line.split()[1] == "reproduced"
