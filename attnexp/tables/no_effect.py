@@ -1,6 +1,6 @@
 """Settings that change no number of the rows that differ in them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attnexp.core.console import setting_text
 from attnexp.select.frame import OF_TRAINING
@@ -11,9 +11,8 @@ from attnexp.tables.sentences import row_in_list
 RATE, SCALAR_RATE = "optim.lr", "optim.scalar_lr"
 """The learning rate, and that of parameters that are one number."""
 
-
-Numbers = dict[tuple[int, int], Mapping[str, float | None]]
-"""The metrics of runs by seed and block."""
+Numbers = dict[tuple[int, int], frozenset[tuple[str, float | None]]]
+"""The metrics of runs, each with its name, by seed and block."""
 
 
 def without_effect(table: ResultsTable) -> Iterator[str]:
@@ -66,15 +65,17 @@ def _alike(rows: Iterable[TableEntry]) -> list[list[TableEntry]]:
     A group has two rows or more, and shares seeds with its first.
     """
     groups: list[tuple[Numbers, list[TableEntry]]] = []
+    having: dict[object, list[int]] = {}  # the groups whose first has these numbers at this seed
     for entry in rows:
-        if not (own := _numbers(entry)):
-            continue
-        for first, group in groups:
-            shared = own.keys() & first.keys()
-            if shared and all(own[each] == first[each] for each in shared):
+        own = _numbers(entry)
+        for place in sorted({place for item in own.items() for place in having.get(item, ())}):
+            first, group = groups[place]
+            if all(own[each] == first[each] for each in own.keys() & first.keys()):
                 group.append(entry)
                 break
         else:
+            for item in own.items():
+                having.setdefault(item, []).append(len(groups))
             groups.append((own, [entry]))
     return [group for _, group in groups if len(group) > 1]
 
@@ -95,7 +96,7 @@ def _numbers(entry: TableEntry) -> Numbers:
     runs, blocks = entry.row.runs, entry.row.blocks.tolist()
     units = runs.column(entry.row.unit.column).tolist()
     return {
-        (unit, block): run.summary.metrics
+        (unit, block): frozenset(run.summary.metrics.items())
         for unit, block, run in zip(units, blocks, runs.runs, strict=True)
         if run.finished and not run.summary.imported
     }

@@ -3,6 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, combinations, compress
 
 import numpy as np
@@ -287,29 +289,41 @@ NEGLIGIBLE = 0.001
 LEADING = ("best", "alone")
 """The words of a row that others are compared with, or would be if they had the seeds."""
 
-Panel = tuple[ResultsTable, Sequence[TableEntry]]
-"""A table and rows of it that are compared with each other."""
+
+@dataclass(frozen=True)
+class Panel:
+    """A table and rows of it that are compared with each other."""
+
+    table: ResultsTable
+    rows: Sequence[TableEntry]
+
+    @cached_property
+    def unlike(self) -> list[TableEntry]:
+        """The rows but those with the numbers of the best one."""
+        return unlike_best(self.rows)
 
 
 def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:
     """Yield sentences about splits and about rows without a verdict, each for all tables."""
-    panels = [(table, rows) for table in tables for panel in table.panels if (rows := _able(panel))]
-    fixed = [table for table, rows in panels if table.only_data and len(rows) > 1]
+    panels = [
+        Panel(table, rows) for table in tables for panel in table.panels if (rows := _able(panel))
+    ]
+    fixed = [one.table for one in panels if one.table.only_data and len(one.rows) > 1]
     for only in dict.fromkeys(table.only_data for table in fixed):
         yield (
             f"{_of([table for table in fixed if table.only_data == only], tables)}more seeds say "
             f"nothing about other data: {only} is one data set, and several values of data_seed, "
             "or none, draw others"
         )
-    drawn = [(table, rows) for table, rows in panels if not table.only_data]
-    split = [table for table, rows in drawn if _overlap(rows)]
+    drawn = [one for one in panels if not one.table.only_data]
+    split = [one.table for one in drawn if _overlap(one.rows)]
     if split:
         yield (
             f"{_of(split, tables)}intervals and verdicts are over splits of this file: more splits "
             "make them narrower only down to a floor that n_test / n_train sets (Nadeau and Bengio "
             "2003)"
         )
-    compared = [(table, rows) for table, rows in drawn if len(rows) > 1 and not _overlap(rows)]
+    compared = [one for one in drawn if len(one.rows) > 1 and not _overlap(one.rows)]
     rule = Rule("lower", request.equal_within, request.looks)
     few = list(_few_seeds(compared, rule))
     yield from _unlike_seeds(panels, bool(few))
@@ -339,10 +353,10 @@ def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
     Rows that are the `few` which lack a verdict have a command; they are named here only if no row
     has all seeds.
     """
-    for unit in dict.fromkeys(table.unit for table, _ in panels):
+    for unit in dict.fromkeys(one.table.unit for one in panels):
         shared, missing, lacking = set[int](), set[int](), list[TableEntry]()
-        for rows in (rows for table, rows in panels if table.unit is unit):
-            several = [entry for entry in unlike_best(rows) if entry.spread.n > 1]
+        for panel in (one for one in panels if one.table.unit is unit):
+            several = [entry for entry in panel.unlike if entry.spread.n > 1]
             every = set[int]().union(*(entry.seeds for entry in several))
             lack = [entry for entry in several if entry.seeds != every]
             if lack and (not few or len(lack) == len(several)):
@@ -372,20 +386,19 @@ def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit)
 
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
     """Yield how many rows have too few seeds for a verdict, and the command that adds them."""
-    for unit in dict.fromkeys(table.unit for table, _ in compared):
+    for unit in dict.fromkeys(one.table.unit for one in compared):
         number, rows, others = 0, list[TableEntry](), list[TableEntry]()
-        for panel in (panel for table, panel in compared if table.unit == unit):
-            unlike = unlike_best(panel)
-            few = sum(_lacks_seeds(entry, rule) for entry in unlike)
+        for panel in (one for one in compared if one.table.unit == unit):
+            few = sum(_lacks_seeds(entry, rule) for entry in panel.unlike)
             number += few
             if few:
                 rows += [
                     entry
-                    for entry in unlike
+                    for entry in panel.unlike
                     if entry.standing.word in LEADING or _lacks_seeds(entry, rule)
                 ]
-                kept = set(map(id, unlike))
-                others += [entry for entry in panel if id(entry) not in kept]
+                kept = set(map(id, panel.unlike))
+                others += [entry for entry in panel.rows if id(entry) not in kept]
         if number:
             how = ": add values of data_seed"
             if unit is SEEDS:  # one command may run all rows, and none these alone
@@ -407,9 +420,9 @@ def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
 def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[str]:
     """Yield how many seeds the tie takes that takes the fewest, with its data if others exist."""
     tied = [
-        (needed, table, next(row for row in rows if row.standing.word == "best"), entry)
-        for table, rows in compared
-        for entry in rows
+        (needed, one.table, next(row for row in one.rows if row.standing.word == "best"), entry)
+        for one in compared
+        for entry in one.rows
         if entry.standing.word == "tied"
         and entry.standing.difference
         and abs(entry.standing.difference.mean) > NEGLIGIBLE * (entry.spread.sd or 0.0)
