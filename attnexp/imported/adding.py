@@ -15,7 +15,7 @@ from attnexp.imported.outside import EXACT, LARGEST, SEED, OutsideRun
 from attnexp.imported.selection import SelectedRun, stored
 from attnexp.imported.write import Imports
 from attnexp.runs.files import is_finite
-from attnexp.runs.secret import PASSWORD, is_secret
+from attnexp.runs.secret import why_not_stored
 from attnexp.runs.settings import Value, clean
 from attnexp.runs.summary import Direction
 
@@ -109,13 +109,8 @@ def _settings(settings: object) -> dict[str, Value]:
     for name, value in _by_name("settings", settings).items():
         if _named("settings", name) == SEED:
             raise RequestError("settings: 'seed' is an argument of its own: add_run(..., seed=3)")
-        if is_secret(name):
-            raise RequestError(
-                f"settings: '{name}' has the name of a secret, which a run does not store: leave "
-                "it out, or choose another name"
-            )
-        if isinstance(value, str) and PASSWORD.search(value):
-            raise RequestError(f"settings: '{name}' is an address with a password: leave it out")
+        if why := why_not_stored(name, value):
+            raise RequestError(f"settings: {why}: leave it out, or choose another name")
         if value is not None:
             found[name] = _setting(name, value)
     return found

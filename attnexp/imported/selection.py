@@ -9,7 +9,7 @@ from attnexp.core.errors import RequestError
 from attnexp.imported.directions import LEFT_OUT, STEP, direction_of, rank_of
 from attnexp.imported.naming import RUN, seed_in
 from attnexp.imported.outside import SEED, ImportRequest, OutsideRun, require_names, seed_of
-from attnexp.runs.secret import PASSWORD, is_secret
+from attnexp.runs.secret import why_not_stored
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Direction
 
@@ -99,10 +99,9 @@ class Selection:
     def _settings(self, run: OutsideRun) -> Iterator[tuple[str, Value]]:
         """Yield the settings as they are stored, and the name that tells runs apart."""
         for name in self.settings:
-            if PASSWORD.search(str(run.settings.get(name))):
+            if why := why_not_stored(name, run.settings.get(name)):
                 raise RequestError(
-                    f"{run.source}: {clean(name)} is an address with a password, which a run does "
-                    "not store: leave it out with --settings"
+                    f"{run.source}: {why}: leave it out with --settings, or rename the column"
                 )
         yield from stored({name: run.settings.get(name) for name in self.settings})
         if self.telling and run.name:
@@ -194,11 +193,6 @@ def _require_known(request: ImportRequest, recorded: _Recorded) -> None:
     settings = [*recorded.settings]
     require_names(request.settings or (), settings, "setting", "--settings")
     require_names(request.metrics or (), [*recorded.metrics], "recorded metric", "--metrics")
-    if secret := next(filter(is_secret, request.settings or ()), None):
-        raise RequestError(
-            f"'{clean(secret)}' has the name of a secret, which a run does not store: leave it out "
-            "with --settings, or rename the column"
-        )
     if request.seed != SEED:
         require_names([request.seed], settings, "setting", "--seed")
         if STEP.fullmatch(request.seed):

@@ -46,16 +46,9 @@ class Probe:
                     f"data={run.chosen['data']} does not say it of {intervention.part}"
                 )
             if intervention.law.needs_shares and signed:
-                raise RequestError(
-                    f"{intervention.name} gives the sum of a row to some keys, and the weights of "
-                    "this model have both signs: choose topk=K, without_topk=K, uniform, shuffled "
-                    "or zero"
-                )
+                raise _of_shares(f"{intervention.name} gives the sum of a row to some keys")
         if ADVERSARIAL in words and signed:
-            raise RequestError(
-                f"{ADVERSARIAL} compares rows as shares, and the weights of this model have both "
-                "signs: choose topk=K, without_topk=K, uniform, shuffled or zero"
-            )
+            raise _of_shares(f"{ADVERSARIAL} compares rows as shares")
         self._interventions = found
         one_head = [one for one in found if one.takes_out_a_head]
         self._heads = one_head if len(one_head) > 1 else []
@@ -84,6 +77,14 @@ class Probe:
             rows.append(adversarial(self._run, done))
             rows += [between_seeds(self._run, others)] if others else []
         return rows
+
+
+def _of_shares(what: str) -> RequestError:
+    """Return the error of an intervention that needs weights of one sign."""
+    return RequestError(
+        f"{what}, and the weights of this model have both signs: choose topk=K, without_topk=K, "
+        "uniform, shuffled or zero"
+    )
 
 
 def _sums_to_one(attention: Attention) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attnexp.core.errors import RequestError
+from attnexp.runs.settings import clean
 
 MASK = "***"
 """The text that runs of earlier versions hold in place of a secret."""
@@ -34,6 +35,15 @@ def is_secret(name: str) -> bool:
 def holds_mask(value: object) -> bool:
     """Return whether a setting holds the mask of a secret, by itself or as a part."""
     return isinstance(value, str | list) and MASK in str(value)
+
+
+def why_not_stored(name: str, value: object = None) -> str | None:
+    """Return why a setting of another program is not stored, None if it may be."""
+    if is_secret(name):
+        return f"'{clean(name)}' has the name of a secret, which a run does not store"
+    if isinstance(value, str) and PASSWORD.search(value):
+        return f"'{clean(name)}' is an address with a password, which a run does not store"
+    return None
 
 
 def require_no_secret(settings: Mapping[str, Any]) -> None:

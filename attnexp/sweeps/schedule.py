@@ -89,9 +89,10 @@ def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
         for place, job in enumerate(reversed(several.values())):
             advance(place, job.label)
             try:
-                checked({group: job.settings[group] for group in GIVEN})
                 if here:
                     prepare(job_of(job))
+                else:
+                    checked({group: job.settings[group] for group in GIVEN})
             except ValueError as error:
                 raise RequestError(f"{job.label}: {error}") from error
         advance(len(several), "")
