@@ -26,6 +26,7 @@ from rich.table import Table
 from rows import ENVIRONMENT, Row
 
 from attnexp.core.console import out, plain_table
+from attnexp.runs.key import RESULTS_VERSION
 
 CONTESTS = (
     ("cold", (), 3.0),
@@ -77,6 +78,7 @@ def summary(
     """A summary.json with the fields of a real one."""
     return {
         "schema": 1,
+        "results_version": RESULTS_VERSION,
         "status": "failed" if rng.random() < 0.01 else "finished",
         "key": key,
         "choices": {

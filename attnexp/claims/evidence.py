@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
-import numpy as np
 
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
@@ -81,8 +80,8 @@ class Evidence:
         if points:
             return Sample(number, points)
         runs = require_number(self.chosen(where), number)
-        measured = runs.only(~np.isnan(runs.column(number)))
-        seeds = Counter(measured.column("seed").tolist())
+        measured = runs.only(runs.data[number].notna())
+        seeds = Counter(measured.data["seed"])
         if several := [seed for seed, count in seeds.items() if count > 1]:
             raise RequestError(f"several runs of seed {several[0]} fit {where or 'the claim'}")
         return sample_of(measured, number)

@@ -70,7 +70,7 @@ def _asked_name(text: str, words: Collection[str], near: Collection[str]) -> tup
 
 def _words(frame: "Frame", name: str) -> list[str]:
     """Return the words of a column in labels: its choices, or `width=1` and `model.width=1`."""
-    values = dict.fromkeys(frame.column(name).tolist()) if name in frame.columns else ()
+    values = dict.fromkeys(frame.data[name]) if name in frame.data else ()
     if name in frame.choices:
         return [str(value) for value in values if value is not None]
     parts = name.split(".")

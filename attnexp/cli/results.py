@@ -92,7 +92,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     metrics = tuple(
         resolve_name(name, frame.metrics, "metric", LISTING) for name in arguments.metric
     )
-    known = list(frame.columns) if arguments.runs else [*frame.metrics, *frame.factors]
+    known = frame.names if arguments.runs else [*frame.metrics, *frame.factors]
     sort = arguments.sort and resolve_name(arguments.sort.removeprefix("-"), known)
     if arguments.runs:
         numbers = [] if arguments.paths else [run.path for run in numbered(runs)]

@@ -92,7 +92,7 @@ def fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
     """Return whether each run of a frame has these settings and choices."""
     fits = np.ones(len(frame), dtype=bool)
     for name, value in wanted.items():
-        found = frame.column(name) if name in frame.factors else [None] * len(frame)
+        found = frame.data[name] if name in frame.factors else [None] * len(frame)
         fits &= np.array([one == cell(value) for one in found], dtype=bool)
     return fits
 

@@ -32,7 +32,9 @@ class NotebookRuns(tuple[NotebookRun, ...]):
     @cached_property
     def table(self) -> "pd.DataFrame":
         """The runs as a DataFrame, one row per run, with the columns of `load_results`."""
-        return self._frame.table
+        from attnexp.select.frame import typed
+
+        return typed(self._frame.data)
 
     def where(self, test: str) -> "NotebookRuns":
         """Return the runs that fit a test, such as `model in [dot, additive] and seed < 3`.

@@ -60,7 +60,7 @@ def compared_text(table: ResultsTable, results: Grid) -> str:
 
 
 def _seeds(frame: Frame) -> str:
-    seeds = sorted({int(seed) for seed in frame.column("seed")})
+    seeds = sorted({int(seed) for seed in frame.data["seed"]})
     if len(seeds) == 1:
         return numbered(said("seed"), seeds[0])
     if len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1)):
@@ -138,11 +138,10 @@ def every_run(frame: Frame) -> Iterable[TextTable]:
     Settings that all rows share and every metric but the primary one are spare. A column without a
     value is left out.
     """
-    names = frame.column("data") if "data" in frame.choices else np.full(len(frame), "Runs")
-    for name in dict.fromkeys(names):
-        own = frame.only(np.flatnonzero(names == name))
+    for own in frame.groups(name for name in frame.choices if name == "data"):
+        name = own.data["data"].iat[0] if "data" in frame.choices else "Runs"
         grid = _without_gaps(runs_report(own, []).grids[0])
-        headline = set(own.column("primary"))
+        headline = set(own.data["primary"])
         spare = [
             i
             for i, head in enumerate(grid.columns)

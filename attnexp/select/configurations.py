@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median, pstdev
 from typing import Any
 
@@ -115,22 +115,18 @@ def best_runs(
     frame = without_tuning_runs(frame)[0]
     asked = [sort] if sort in frame.better else metrics[:1]
     data = [name for name in frame.differing if is_data(name) and name != DATA_SEED]
-    groups = frame.codes([*data, *([] if asked else ["primary"])])
     best: list[int] = []
     ranked: dict[str, None] = {}
-    for group in range(groups.max(initial=-1) + 1):
-        places = np.flatnonzero(groups == group)
-        own = frame.only(places)
-        if by := asked or [name for name in own.column("primary")[:1] if name]:
+    for own in frame.groups([*data, *([] if asked else ["primary"])]):
+        if by := asked or [name for name in own.data["primary"][:1] if name]:
             metric = ranking(by, None, frame.better)
-            place = dict(zip(own.rows.tolist(), places.tolist(), strict=True))
-            ordered = sort_runs(own, metric)
-            measured = ordered.only(np.isfinite(ordered.column(metric).astype(float)))
-            best += [place[row] for row in measured.rows[:number].tolist()]
-            ranked |= dict.fromkeys([metric] if len(measured) else [])
+            measured = sort_runs(own, metric).data[metric].astype(float)
+            first = measured.index[np.isfinite(measured)][:number]
+            best.extend(first)
+            ranked |= dict.fromkeys([metric] if len(first) else [])
     if not best:
         raise RequestError(UNRANKED)
-    return frame.only(np.array(best)), list(ranked)
+    return replace(frame, data=frame.data.loc[best]), list(ranked)
 
 
 def without_repeats(frame: Frame) -> tuple[Frame, int]:
@@ -140,10 +136,10 @@ def without_repeats(frame: Frame) -> tuple[Frame, int]:
     newer than it. Also returns how many older runs were left out: counting two of one seed would
     count it twice.
     """
-    same = frame.codes([*frame.differing, "seed"]).tolist()
-    finished = (frame.column("status") == "finished").tolist()
-    imported = [when or "" for when in frame.column("imported")]
-    started = [when or "" for when in frame.column("started")]
+    same = frame.groupby([*frame.differing, "seed"]).ngroup().tolist()
+    finished = (frame.data["status"] == "finished").tolist()
+    imported = [when or "" for when in frame.data["imported"]]
+    started = [when or "" for when in frame.data["started"]]
     last = {same[i]: i for _, i in sorted((when, i) for i, when in enumerate(imported) if when)}
     places = [i for i, when in enumerate(imported) if not when or last[same[i]] == i]
     ages = sorted((finished[i], not imported[i], started[i], i) for i in places)
@@ -157,7 +153,7 @@ def without_tuning_runs(frame: Frame) -> tuple[Frame, int]:
     They decided which settings are compared, so they are not results. If there is nothing else,
     they are kept.
     """
-    tuning = frame.column("tuning_run").astype(bool)
+    tuning = frame.data["tuning_run"].astype(bool)
     if tuning.all() or not tuning.any():
         return frame, 0
     return frame.only(~tuning), int(tuning.sum())
@@ -171,15 +167,11 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """
     frame = make_frame([run for run in runs if run.finished])
     frame = sort_runs(without_repeats(without_tuning_runs(frame)[0])[0], by=None)
-    data = frame.codes(filter(is_data, frame.differing))
-    by_data: dict[int, dict[int, list[int]]] = {}
-    for place, (one, other) in enumerate(zip(data, frame.codes(frame.differing), strict=True)):
-        by_data.setdefault(one, {}).setdefault(other, []).append(place)
-    groups = [list(group.values()) for group in by_data.values()]
-    names = labels(frame.only(np.array([group[0][0] for group in groups], dtype=int)), of_data=True)
+    on_data = [*filter(is_data, frame.differing)]
+    names = labels(frame.first_of_each(on_data), of_data=True)
     return [
-        Comparison(name, tuple(_named(frame, group)))
-        for name, group in zip(names, groups, strict=True)
+        Comparison(name, tuple(_named(own, frame.differing)))
+        for name, own in zip(names, frame.groups(on_data), strict=True)
     ]
 
 
@@ -198,8 +190,7 @@ def labels(frame: Frame, of_data: bool = False) -> list[str]:
     first = "data" if of_data else "model"
     if first in frame.choices:
         paths = list(dict.fromkeys([first, *paths]))
-    columns = {path: frame.column(path) for path in paths}
-    rows = [{path: column[i] for path, column in columns.items()} for i in range(len(frame))]
+    rows = [dict(zip(paths, row, strict=True)) for row in frame.data[paths].to_numpy()]
     short = short_names(paths)
     return [label(frame, row, run, short) for row, run in zip(rows, frame.runs, strict=True)]
 
@@ -219,10 +210,8 @@ def label(frame: Frame, values: Mapping[str, Any], run: Run, short: Mapping[str,
     return frame.renaming(text)
 
 
-def _named(frame: Frame, found: Sequence[Sequence[int]]) -> Iterable[Configuration]:
-    """Yield the configurations of a comparison, each from the places of its runs in a frame."""
-    first = frame.only(np.array([places[0] for places in found]))
-    runs = frame.runs
-    for label, places in zip(labels(first), found, strict=True):
-        own = (runs[place] for place in places)
-        yield Configuration(label, tuple(sorted(own, key=lambda run: run.seed)))
+def _named(frame: Frame, differing: Sequence[str]) -> Iterable[Configuration]:
+    """Yield the configurations of the runs of a frame, which differ in these columns."""
+    names = labels(frame.first_of_each(differing))
+    for name, own in zip(names, frame.groups(differing), strict=True):
+        yield Configuration(name, tuple(sorted(own.runs, key=lambda run: run.seed)))

@@ -1,11 +1,10 @@
-"""Runs as a tidy table: one row per run, one column per setting, metric or fact.
+"""Runs as a DataFrame: one row per run, one column per setting, metric or fact.
 
-Importing pandas takes as long as reading thousands of runs, so it waits until a DataFrame is asked
-for.
+pandas is imported when a frame is made: a run and its pictures need none.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -20,6 +19,7 @@ from attnexp.core.console import setting_text
 from attnexp.runs.files import LARGEST
 from attnexp.runs.folder import Run
 from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
+from attnexp.runs.run_status import Status
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Summary
 from attnexp.select.collect import collect
@@ -27,6 +27,7 @@ from attnexp.select.renaming import KEPT, Renaming
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pandas.core.groupby import DataFrameGroupBy
 
 RUN = ("folder", "key", "status", "primary")
 """Columns of every frame that identify the run of a row."""
@@ -65,19 +66,19 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
 
 @dataclass(frozen=True)
 class Frame:
-    """Runs as rows, and their columns.
+    """Runs as the rows of a DataFrame, and what its columns are.
 
-    `loaded` and `columns` hold every run that was read, and `rows` the places of the runs of this
-    frame, in order. `choices` are the columns with the names chosen in the groups, `settings` those
-    with a setting by dotted path, `metrics` those with a metric. `better` is the direction of each
-    metric that ranks, `units` the unit of each that has one, `companions` the metrics shown next
-    to another, by the heads of their columns. `tuned` are the settings that were tuned, `renaming`
-    has the names that readers see in place of labels.
+    `data` has a row per run; its index is the place of the run in `loaded`, which holds every run
+    that was read. A metric is a column of floats, NaN where missing; every other column has objects
+    as they are, None where missing. `choices` are the columns with the names chosen in the groups,
+    `settings` those with a setting by dotted path, `metrics` those with a metric. `better` is the
+    direction of each metric that ranks, `units` the unit of each that has one, `companions` the
+    metrics shown next to another, by the heads of their columns. `tuned` are the settings that were
+    tuned, `renaming` has the names that readers see in place of labels.
     """
 
+    data: "pd.DataFrame"
     loaded: Sequence[Run]
-    columns: Mapping[str, NDArray[Any]]
-    rows: NDArray[np.int64]
     choices: tuple[str, ...]
     settings: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -88,12 +89,22 @@ class Frame:
     renaming: Renaming = KEPT
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.data)
 
     @property
     def runs(self) -> list[Run]:
         """The run of each row."""
-        return [self.loaded[row] for row in self.rows]
+        return [self.loaded[place] for place in self.data.index]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return [*map(str, self.data)]
+
+    @cached_property
+    def finished(self) -> NDArray[np.bool_]:
+        """Whether each run has finished."""
+        return (self.data["status"] == Status.FINISHED).to_numpy()
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -101,24 +112,9 @@ class Frame:
         return (*self.choices, *self.settings)
 
     @cached_property
-    def table(self) -> "pd.DataFrame":
-        """The DataFrame of the runs."""
-        import pandas as pd
-
-        columns = {
-            name: column if name in self.metrics else _typed(column.tolist())
-            for name, column in ((name, self.column(name)) for name in self.columns)
-        }
-        return pd.DataFrame(columns)
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Return a column: floats, NaN where missing, for a metric; else objects, or None."""
-        return self.columns[name][self.rows]
-
-    @cached_property
     def several(self) -> set[str]:
         """The factors with more than one value. A missing value counts as one."""
-        return {name for name in self.factors if len(set(self.column(name).tolist())) > 1}
+        return {name for name in self.factors if self.data[name].nunique(dropna=False) > 1}
 
     @cached_property
     def tuned_by_split(self) -> frozenset[str]:
@@ -151,30 +147,30 @@ class Frame:
 
     def shown_column(self, name: str) -> list[Any]:
         """Return the values of a column as readers see them."""
-        values = self.column(name).tolist()
-        if not self.renaming or name not in self.factors:
-            return values
-        return [self.shown(name, value) for value in values]
+        return [self.shown(name, value) for value in self.data[name]]
 
-    def only(self, chosen: NDArray[Any]) -> "Frame":
-        """Return the frame of the chosen rows, a mask or places; it has the same columns."""
-        return replace(self, rows=self.rows[chosen])
+    def only(self, chosen: "NDArray[Any] | pd.Series[bool]") -> "Frame":
+        """Return the frame of the chosen rows, a mask or places."""
+        rows = np.asarray(chosen)
+        return replace(self, data=self.data[rows] if rows.dtype == bool else self.data.iloc[rows])
 
-    def number(self, names: Iterable[str]) -> int:
-        """Return how many combinations of values the columns have."""
-        return int(self.codes(names).max(initial=-1)) + 1
+    def groupby(self, names: Iterable[str]) -> "DataFrameGroupBy[Any, Any]":
+        """Return the rows grouped by the values of columns, in order of appearance.
 
-    def codes(self, names: Iterable[str]) -> NDArray[np.int64]:
-        """Return a whole number for each run, the same for runs that agree in all the columns.
-
-        They are 0, 1, 2, ... without a gap.
+        A missing value is a value, too, and without columns there is one group.
         """
-        number = np.zeros(len(self), dtype=np.int64)
-        for name in names:
-            known: dict[Any, int] = {}
-            codes = [known.setdefault(value, len(known)) for value in self.column(name).tolist()]
-            number = np.unique(number * (len(self) + 1) + codes, return_inverse=True)[1]
-        return number.astype(np.int64)
+        import pandas as pd
+
+        keys = [pd.factorize(self.data[name], use_na_sentinel=False)[0] for name in names]
+        return self.data.groupby(keys or [np.zeros(len(self), dtype=int)], sort=False)
+
+    def groups(self, names: Iterable[str]) -> "Iterator[Frame]":
+        """Yield the frame of each group of `groupby`."""
+        return (replace(self, data=own) for _, own in self.groupby(names))
+
+    def first_of_each(self, names: Iterable[str]) -> "Frame":
+        """Return the frame of the first row of each group of `groupby`."""
+        return replace(self, data=self.groupby(names).head(1))
 
 
 def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
@@ -183,6 +179,8 @@ def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`. A
     tuned setting of the training is missing in a run that has no parameters to train.
     """
+    import pandas as pd
+
     chosen, asked = [run.choices for run in runs], [run.settings for run in runs]
     summaries = [run.summary for run in runs]
     measured = _measured(summaries)
@@ -192,22 +190,24 @@ def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
     fixed = [*choices, *FACTS, *RUN, "seed"]
     settings = apart("config", _names(asked), fixed)
     metrics = apart("metrics", measured, [*fixed, *settings.values()])
-    columns = {name: _objects(each.get(name) for each in chosen) for name in choices}
-    columns["seed"] = _objects(run.seed for run in runs)
     tuned = frozenset(name for one in summaries if one.tuning for name in one.tuning.values)
-    for name, column in settings.items():
-        columns[column] = _objects(each.get(name) for each in asked)
-        if name in tuned and name.startswith(OF_TRAINING):
-            columns[column][[one.parameters == 0 for one in summaries]] = None
-    columns["status"] = _objects(run.status.value for run in runs)
-    for name, column in metrics.items():
-        columns[column] = measured[name]
+    trained = [name for name in tuned if name.startswith(OF_TRAINING)]
+    columns: dict[str, Iterable[Any]] = {}
+    columns |= {name: [each.get(name) for each in chosen] for name in choices}
+    columns["seed"] = [run.seed for run in runs]
+    columns |= {column: [each.get(name) for each in asked] for name, column in settings.items()}
+    columns["status"] = [run.status.value for run in runs]
+    columns |= {column: measured[name] for name, column in metrics.items()}
     for name, fact in FACTS.items():
         values = map(fact, summaries)
-        columns[name] = _objects(clean(v) if isinstance(v, str) else v for v in values)
-    columns["primary"] = _objects(metrics.get(str(one.primary), one.primary) for one in summaries)
-    columns["key"] = _objects(clean(one.key) for one in summaries)
-    columns["folder"] = _objects(clean(run.path) for run in runs)
+        columns[name] = [clean(value) if isinstance(value, str) else value for value in values]
+    columns["primary"] = [metrics.get(str(one.primary), one.primary) for one in summaries]
+    columns["key"] = [clean(one.key) for one in summaries]
+    columns["folder"] = [clean(run.path) for run in runs]
+    kinds = dict.fromkeys(columns, object) | dict.fromkeys(metrics.values(), float)
+    data = pd.DataFrame({name: pd.Series(own, dtype=kinds[name]) for name, own in columns.items()})
+    without = [one.parameters == 0 for one in summaries]
+    data.loc[without, [settings[name] for name in trained if name in settings]] = None
 
     def declared(by_run: Callable[[Summary], Mapping[str, Any]]) -> dict[str, Any]:
         known = {name: value for one in summaries for name, value in by_run(one).items()}
@@ -218,9 +218,8 @@ def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
         for column, others in declared(attrgetter("companions")).items()
     }
     return Frame(
+        data,
         runs,
-        columns,
-        np.arange(len(runs)),
         choices,
         tuple(settings.values()),
         tuple(metrics.values()),
@@ -246,8 +245,19 @@ def load_results(*paths: str | Path, results_version: int = RESULTS_VERSION) -> 
     """
     collected = collect(paths or ("outputs",), results_version)
     frame = make_frame(collected.runs)
-    frame.table.attrs |= {"better": frame.better, "skipped": collected.left_out}
-    return frame.table
+    table = typed(frame.data)
+    table.attrs |= {"better": frame.better, "skipped": collected.left_out}
+    return table
+
+
+def typed(data: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a DataFrame whose columns of objects have the types that pandas infers.
+
+    Whole numbers stay whole next to missing ones.
+    """
+    import pandas as pd
+
+    return pd.DataFrame({name: _typed(column) for name, column in data.items()})
 
 
 def varying(frame: Frame) -> list[str]:
@@ -270,23 +280,16 @@ def varying(frame: Frame) -> list[str]:
 
 def depends_only_on(frame: Frame, column: str, others: Sequence[str]) -> bool:
     """Return whether runs that agree in the other columns agree in this one."""
-    return frame.number([*others, column]) == frame.number(others)
+    return frame.groupby([*others, column]).ngroups == frame.groupby(others).ngroups
 
 
-def _objects(values: Iterable[Any]) -> NDArray[Any]:
-    """Return values as an array of objects, each as it is."""
-    listed = list(values)
-    found = np.empty(len(listed), dtype=object)
-    found[:] = listed
-    return found
-
-
-def _typed(values: list[Any]) -> Any:
-    """Return values for a column in which whole numbers stay whole next to missing ones."""
-    types = set(map(type, values))
+def _typed(column: "pd.Series[Any]") -> Any:
+    if column.dtype != object:
+        return column
+    types = set(map(type, column))
     if int in types and types <= {int, float, NoneType} and len(types) > 1:
-        return np.array([math.nan if value is None else value for value in values], dtype=object)
-    return values
+        return np.array([math.nan if value is None else value for value in column], dtype=object)
+    return column.tolist()
 
 
 def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -4,7 +4,6 @@ Whatever takes a number takes these words: `--metric`, `--sort`, `--where`, clai
 `hydra/sweeper=tuned`. `exact_match_by_length@16` is exact match at sources of 16 symbols.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -73,16 +72,15 @@ def with_numbers(frame: Frame, words: Sequence[str]) -> Frame:
     """
     asked = [word for word in dict.fromkeys(words) if is_compound(word)]
     for word in asked:
-        if word in frame.columns:
+        if word in frame.data:
             continue
-        values = [number_of(run, word) for run in frame.loaded]
-        column = np.array([math.nan if value is None else value for value in values])
-        if np.isnan(column[frame.rows]).all():
+        column = np.array([number_of(run, word) for run in frame.runs], dtype=float)
+        if np.isnan(column).all():
             raise RequestError(_missing(frame.runs, word))
         metric = metric_of(word)
         frame = replace(
             frame,
-            columns={**frame.columns, word: column},
+            data=frame.data.assign(**{word: column}),
             metrics=(*frame.metrics, word),
             better=frame.better | _declared(frame.better, metric, word),
             units=frame.units | _declared(frame.units, metric, word),
@@ -93,7 +91,7 @@ def with_numbers(frame: Frame, words: Sequence[str]) -> Frame:
 def require_number(frame: Frame, word: str) -> Frame:
     """Return `with_numbers` of one word. Raises RequestError too for a metric that no run has."""
     frame = with_numbers(frame, [word])
-    if word not in frame.metrics or np.isnan(frame.column(word)).all():
+    if word not in frame.metrics or frame.data[word].isna().all():
         raise RequestError(_missing(frame.runs, word))
     return frame
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.select.frame import Frame
 from attnexp.select.names import resolve_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNRANKED = "--top: no run has a result"
 
@@ -22,13 +25,13 @@ def sort_runs(frame: Frame, by: str | None) -> Frame:
     """
     if by is None:
         names = [*(name for name in frame.factors if name in frame.several), "seed"]
-        ranks = [natural_ranks(frame.column(name).tolist()) for name in names]
+        ranks = [natural_ranks(frame.data[name]) for name in names]
         return frame.only(np.lexsort(ranks[::-1]))
     reverse = by.startswith("-")
-    name = resolve_name(by.removeprefix("-"), list(frame.columns))
+    name = resolve_name(by.removeprefix("-"), frame.names)
     descending = (frame.better.get(name) == "higher") != reverse
-    column = frame.column(name)
-    values = column if name in frame.metrics else natural_ranks(column.tolist())
+    column = frame.data[name]
+    values = column if name in frame.metrics else natural_ranks(column)
     return frame.only(np.argsort(-values if descending else values, kind="stable"))
 
 
@@ -44,7 +47,7 @@ def ranking(metrics: Sequence[str], sort: str | None, better: Collection[str]) -
     return chosen
 
 
-def natural_ranks(values: Sequence[Any]) -> NDArray[np.float64]:
+def natural_ranks(values: "Sequence[Any] | pd.Series[Any]") -> NDArray[np.float64]:
     """Return the rank of each value: numbers by size, then text with the numbers in it by size.
 
     It is NaN for a missing value.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from attnexp.core.language import said
 from attnexp.runs.folder import Run
-from attnexp.runs.run_status import Status
 from attnexp.select.configurations import DATA_SEED
 from attnexp.select.frame import Frame
 from attnexp.select.number import AT
@@ -96,7 +95,7 @@ class Sample:
 
 
 def sample_of(
-    runs: Frame, name: str, over: SampleUnit = SEEDS, blocks: NDArray[np.int64] | None = None
+    runs: Frame, name: str, over: SampleUnit = SEEDS, blocks: NDArray[np.integer] | None = None
 ) -> Sample:
     """Return the values of a metric of the frame in the finished runs.
 
@@ -105,7 +104,7 @@ def sample_of(
     """
     places: list[tuple[int, int]] = list(
         zip(
-            runs.column(over.column).tolist(),
+            runs.data[over.column],
             [0] * len(runs) if blocks is None else blocks.tolist(),
             strict=True,
         )
@@ -125,12 +124,6 @@ def sample_of(
     )
 
 
-def is_finished(runs: Frame) -> NDArray[np.bool_]:
-    """Return whether each run has finished."""
-    found: NDArray[np.bool_] = runs.column("status") == Status.FINISHED
-    return found
-
-
 def diverged_in(run: Run, metric: str) -> bool:
     """Return whether a run diverged, or another tool recorded a metric as infinite or NaN."""
     outside = run.summary.imported is not None
@@ -139,9 +132,9 @@ def diverged_in(run: Run, metric: str) -> bool:
 
 def data_seeds(runs: Frame) -> set[int]:
     """Return the values of `data_seed`, none if a run draws its data by its own seed."""
-    if DATA_SEED not in runs.columns:
+    if DATA_SEED not in runs.data:
         return set()
-    found = set(runs.column(DATA_SEED).tolist())
+    found = set(runs.data[DATA_SEED])
     return set() if None in found else found
 
 
@@ -149,7 +142,7 @@ def overlap_of(runs: Frame, over: SampleUnit) -> float:
     """Return n_test / n_train if the values are of splits of one file, the largest of the runs."""
     if over is SEEDS and data_seeds(runs):
         return 0.0  # the runs have one split
-    return float(max(runs.column("overlap"), default=0.0))
+    return float(max(runs.data["overlap"], default=0.0))
 
 
 def with_diverged(samples: Sequence[Sample]) -> list[Sample]:
@@ -198,7 +191,7 @@ def standings(
 def _values(runs: Frame, name: str, places: Sequence[tuple[int, int]]) -> Values:
     """Return a metric of the finished runs, whose unit and block are their `places`."""
     found: dict[int, dict[int, list[float]]] = {}
-    measured = np.where(is_finished(runs), runs.column(name), np.nan).tolist()
+    measured = np.where(runs.finished, runs.data[name], np.nan).tolist()
     for (unit, block), value in zip(places, measured, strict=True):
         if math.isfinite(value):
             found.setdefault(unit, {}).setdefault(block, []).append(value)
@@ -217,7 +210,7 @@ def _filled(sample: Sample, worst: float) -> Sample:
 
 def _examples(runs: Frame, name: str) -> int:
     """Return the number of examples of a share, the smallest of the runs; a place has some."""
-    if AT in name or TESTED not in runs.columns:
+    if AT in name or TESTED not in runs.data:
         return EXAMPLES
-    counts = (n for n in runs.column(TESTED) if isinstance(n, int) and n > 0)
+    counts = (n for n in runs.data[TESTED] if isinstance(n, int) and n > 0)
     return min(counts, default=EXAMPLES)

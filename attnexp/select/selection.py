@@ -54,8 +54,8 @@ def none_fits(frame: "Frame", where: str) -> str:
     """Return that no run fits a test, and the value that is nearest to one that it names."""
     from attnexp.select.where import tokens
 
-    values = {str(value) for name in frame.choices for value in frame.column(name)}
-    known = values.union(frame.columns)
+    values = {str(value) for name in frame.choices for value in frame.data[name]}
+    known = values.union(frame.data)
     asked = [token.text for token in tokens(where) if token.kind in ("word", "quoted")]
     near = [nearest_text(text, values) for text in asked if text not in known]
     return f"none of the {len(frame)} runs fits {where}.{''.join(near)}".removesuffix(".")

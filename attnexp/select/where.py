@@ -126,7 +126,7 @@ class _Reader:
     def _comparison(self) -> Mask:
         name = self._operand("a setting or a number").text
         frame = with_numbers(self._frame, [name])
-        cells = frame.column(resolve_name(name, list(frame.columns))).tolist()
+        cells = frame.data[resolve_name(name, frame.names)].tolist()
         if self._take("key", "not"):
             self._require("key", "in", "'in'")
             return ~self._among(cells)

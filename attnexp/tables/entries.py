@@ -31,7 +31,6 @@ from attnexp.select.sample import (
     SampleUnit,
     data_seeds,
     diverged_in,
-    is_finished,
     sample_of,
     standings,
     with_diverged,
@@ -43,6 +42,10 @@ from attnexp.stats.intervals import LEVEL, Spread
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
 """Why a run has no result; `missing` is a seed that other rows have and this row does not."""
+
+
+Numbers = dict[tuple[int, int], frozenset[tuple[str, float | None]]]
+"""The metrics of runs, each with its name, by unit and block."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,22 @@ class Row:
 
     labels: dict[str, Any]
     runs: Frame
-    blocks: NDArray[np.int64]
+    blocks: NDArray[np.integer]
     lost: dict[str, int]
     unit: SampleUnit = SEEDS
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """All metrics of the finished runs, by unit and block.
+
+        None of runs of other tools, which need not have recorded what a setting changes.
+        """
+        units = self.runs.data[self.unit.column]
+        return {
+            (unit, block): frozenset(run.summary.metrics.items())
+            for unit, block, run in zip(units, self.blocks.tolist(), self.runs.runs, strict=True)
+            if run.finished and not run.summary.imported
+        }
 
     def costs(self, name: str) -> NDArray[np.float64]:
         """Return the cost of each finished run, a fact or a metric, if it is known."""
@@ -91,7 +107,7 @@ class Row:
         own = next((each for each in (name, f"metrics.{name}") if each in known), None)
         if own is None:
             return np.empty(0)
-        values = self.runs.column(own)[is_finished(self.runs)].astype(float)
+        values = self.runs.data[own].to_numpy(float)[self.runs.finished]
         return values[~np.isnan(values)]
 
 
@@ -148,7 +164,7 @@ class TableEntry:
     @property
     def fixed_by(self) -> str | None:
         """The setting by which no seed of the row draws data, None if there is not one of all."""
-        found = set(self.row.runs.column("fixed_by"))
+        found = set(self.row.runs.data["fixed_by"])
         return found.pop() if len(found) == 1 else None
 
 
@@ -260,8 +276,8 @@ def divide(frame: Frame, request: TableRequest) -> list[ResultsTable]:
     every setting that differs. Runs that ended before they recorded a primary metric belong to that
     of the other runs on the same data.
     """
-    data = frame.column("data") if "data" in frame.choices else [None] * len(frame)
-    found = list(zip(data, frame.column("primary"), strict=True))
+    data = frame.data["data"] if "data" in frame.choices else [None] * len(frame)
+    found = list(zip(data, frame.data["primary"], strict=True))
     usual = {name: primary for name, primary in reversed(found) if primary is not None}
     tables: dict[tuple[str | None, str | None], list[int]] = {}
     for place, (name, primary) in enumerate(found):
@@ -284,16 +300,17 @@ def _table(
     model = ["model"] if "model" in frame.choices else []
     unit = SEEDS
     if DATA_SEED not in request.by and len(data_seeds(frame)) > 1:
-        unit = SPLITS if max(frame.column("overlap"), default=0.0) else DATA_SETS
+        unit = SPLITS if max(frame.data["overlap"], default=0.0) else DATA_SETS
         differing.remove(DATA_SEED)
     by = request.by or tuple(dict.fromkeys([*model, *differing]))
     dividing = set(by)
     within = [name for name in differing if name not in dividing]
-    shared = {name: frame.column(name)[0] for name in frame.factors if name not in frame.several}
-    same = {name: value for name, value in shared.items() if value is not None}
+    first = frame.data.iloc[0]
+    shared = [name for name in frame.factors if name not in frame.several]
+    same = {name: first[name] for name in shared if first[name] is not None}
     frame, repeats = without_repeats(frame)
     metrics = tuple(
-        name for name in wanted if name in frame.metrics and np.isfinite(frame.column(name)).any()
+        name for name in wanted if name in frame.metrics and np.isfinite(frame.data[name]).any()
     )
     compared = []
     for panel in _panels(frame, ("data", *by) if data else by, within, unit):
@@ -330,23 +347,26 @@ def _panels(
 
     All are in order of appearance. Rows are compared if they agree in the data.
     """
-    panels: dict[int, dict[int, list[int]]] = {}
-    on_data, combinations = frame.codes(filter(is_data, by)).tolist(), frame.codes(by).tolist()
-    for place, (panel, row) in enumerate(zip(on_data, combinations, strict=True)):
-        panels.setdefault(panel, {}).setdefault(row, []).append(place)
     inside = [name for name in within if name.partition(".")[0] not in by]
-    blocks = frame.codes(inside if unit is SEEDS else [*inside, "seed"])
-    units, status = frame.column(unit.column), frame.column("status")
-    for parts in panels.values():
-        expected = len({each for part in parts.values() for each in units[part]})
-        rows = []
-        for part in parts.values():
-            labels = {name: frame.columns[name][frame.rows[part[0]]] for name in by}
-            lost = {str(state): int((status[part] == state).sum()) for state in LOST[:-1]}
-            there = set(zip(units[part], blocks[part].tolist(), strict=True))
-            lost[MISSING] = expected * len({block for _, block in there}) - len(there)
-            rows.append(Row(labels, frame.only(np.array(part)), blocks[part], lost, unit))
-        yield rows
+    blocks = frame.groupby(inside if unit is SEEDS else [*inside, "seed"]).ngroup()
+    for panel in frame.groups(filter(is_data, by)):
+        expected = panel.data[unit.column].nunique(dropna=False)
+        yield [
+            _row(runs, by, blocks[runs.data.index].to_numpy(), unit, expected)
+            for runs in panel.groups(by)
+        ]
+
+
+def _row(
+    runs: Frame, by: Sequence[str], blocks: NDArray[np.integer], unit: SampleUnit, expected: int
+) -> Row:
+    """Return the row of some runs, of which each block is expected to have all units."""
+    labels = {name: runs.data[name].iat[0] for name in by}
+    ended = Counter(runs.data["status"])
+    lost = {str(state): ended[state] for state in LOST[:-1]}
+    there = set(zip(runs.data[unit.column], blocks.tolist(), strict=True))
+    lost[MISSING] = expected * len({block for _, block in there}) - len(there)
+    return Row(labels, runs, blocks, lost, unit)
 
 
 def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -> list[TableEntry]:
@@ -381,7 +401,7 @@ def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -
 
 def _worst(row: Row, measured: Sample) -> Counter[str]:
     """Return the number of diverged runs whose unit and block have no measured value, by status."""
-    units, blocks = row.runs.column(row.unit.column).tolist(), row.blocks.tolist()
+    units, blocks = row.runs.data[row.unit.column], row.blocks.tolist()
     return Counter(
         str(run.status)
         for run, unit, block in zip(row.runs.runs, units, blocks, strict=True)

@@ -4,15 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attnexp.core.console import setting_text
 from attnexp.select.frame import OF_TRAINING
-from attnexp.tables.entries import ResultsTable, TableEntry
+from attnexp.tables.entries import Numbers, ResultsTable, TableEntry
 from attnexp.tables.grid import listed
 from attnexp.tables.sentences import row_in_list
 
 RATE, SCALAR_RATE = "optim.lr", "optim.scalar_lr"
 """The learning rate, and that of parameters that are one number."""
-
-Numbers = dict[tuple[int, int], frozenset[tuple[str, float | None]]]
-"""The metrics of runs, each with its name, by seed and block."""
 
 
 def without_effect(table: ResultsTable) -> Iterator[str]:
@@ -67,7 +64,7 @@ def _alike(rows: Iterable[TableEntry]) -> list[list[TableEntry]]:
     groups: list[tuple[Numbers, list[TableEntry]]] = []
     having: dict[object, list[int]] = {}  # the groups whose first has these numbers at this seed
     for entry in rows:
-        own = _numbers(entry)
+        own = entry.row.numbers
         for place in sorted({place for item in own.items() for place in having.get(item, ())}):
             first, group = groups[place]
             if all(own[each] == first[each] for each in own.keys() & first.keys()):
@@ -86,20 +83,6 @@ def _grouped(rows: Iterable[tuple[object, TableEntry]]) -> list[list[TableEntry]
     for key, entry in rows:
         groups.setdefault(key, []).append(entry)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _numbers(entry: TableEntry) -> Numbers:
-    """Return all numbers of the finished runs of a row, by seed and block.
-
-    None of runs of other tools, which need not have recorded what a setting changes.
-    """
-    runs, blocks = entry.row.runs, entry.row.blocks.tolist()
-    units = runs.column(entry.row.unit.column).tolist()
-    return {
-        (unit, block): frozenset(run.summary.metrics.items())
-        for unit, block, run in zip(units, blocks, runs.runs, strict=True)
-        if run.finished and not run.summary.imported
-    }
 
 
 def _reason(name: str, rows: Sequence[TableEntry]) -> str:

@@ -18,7 +18,7 @@ from attnexp.runs.summary import ENDED
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
 from attnexp.select.number import lengths_notes
-from attnexp.select.sample import SEEDS, SampleUnit, is_finished
+from attnexp.select.sample import SEEDS, SampleUnit
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
@@ -103,9 +103,11 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
         runs = entry.row.runs
         if "train" not in runs.choices or "steps" not in runs.metrics:
             continue
-        to_the_end = runs.column("train") == TO_THE_END
-        cut = _cut(runs) & to_the_end & (runs.column("steps") > 0)
-        budgets = Counter(_budget(table, run) for run in compress(runs.runs, cut))
+        budgets = Counter(
+            _budget(table, run)
+            for run in compress(runs.runs, _cut(runs))
+            if run.choices.get("train") == TO_THE_END and run.metrics.get("steps", 0) > 0
+        )
         for budget, number in budgets.items():
             if budget:
                 row = f"{row_in_list(table, entry)} on {number} of {len(runs)}"
@@ -195,11 +197,11 @@ def _code(table: ResultsTable) -> Iterable[str]:
     """Runs that were computed by different code, or on different devices."""
     frame = table.frame
     for name, words in CODE.items():
-        found = [str(value) for value in dict.fromkeys(frame.column(name)) if value is not None]
+        found = [str(value) for value in dict.fromkeys(frame.data[name]) if value is not None]
         if len(found) > 1:
             values = [value[:10] for value in found] if name == "commit" else found
             yield f"the runs differ in {words}: {listed(values)}"
-    dirty = int((frame.column("dirty") == True).sum())  # noqa: E712
+    dirty = int((frame.data["dirty"] == True).sum())  # noqa: E712
     if dirty:
         yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
 
@@ -216,9 +218,9 @@ def _steps(table: ResultsTable) -> Iterable[str]:
 
 def _tuning(table: ResultsTable) -> Iterable[str]:
     """Rows whose settings were not tuned alike, or not tuned, and runs that only tuned."""
-    runs = table.frame.only(is_finished(table.frame))
-    ways = set(runs.column("tuned"))
-    mechanisms = runs.number(name for name in ("model", "arch") if name in table.by)
+    runs = table.frame.only(table.frame.finished)
+    ways = set(runs.data["tuned"])
+    mechanisms = runs.groupby(name for name in ("model", "arch") if name in table.by).ngroups
     if len(ways) > 1:
         found = [*sorted(way for way in ways if way), *(["not at all"] if None in ways else [])]
         yield f"the compared rows were not tuned alike: {'; '.join(found)}"
@@ -232,7 +234,7 @@ def _tuning(table: ResultsTable) -> Iterable[str]:
 
 
 def _trained(runs: Frame) -> bool:
-    return "steps" in runs.metrics and bool((runs.column("steps")[_cut(runs)] > 0).any())
+    return "steps" in runs.metrics and bool((runs.data["steps"][_cut(runs)] > 0).any())
 
 
 def _cut(runs: Frame) -> NDArray[np.bool_]:
@@ -242,9 +244,9 @@ def _cut(runs: Frame) -> NDArray[np.bool_]:
     """
     checks = [run.summary.width_check for run in runs.runs]
     endless = np.array([check is not None and check.nearest for check in checks], np.bool_)
-    if "converged_step" not in runs.columns:
-        return is_finished(runs) & ~endless
-    return is_finished(runs) & ~endless & np.isnan(runs.column("converged_step"))
+    if "converged_step" not in runs.metrics:
+        return runs.finished & ~endless
+    return runs.finished & ~endless & np.isnan(runs.data["converged_step"].to_numpy())
 
 
 def _left_out(table: ResultsTable) -> Iterable[str]:
@@ -269,7 +271,7 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
             "may make their rows look better than they are"
         )
     for i, metric in enumerate(table.metrics):
-        values = table.frame.column(metric)[is_finished(table.frame)]
+        values = table.frame.data[metric][table.frame.finished]
         filled = sum(own[i].worst.get(Status.FINISHED, 0) for own in table.entries)
         if gone := int((~np.isfinite(values)).sum()) - filled:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"

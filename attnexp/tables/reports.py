@@ -63,17 +63,17 @@ def runs_report(
         for name in varying(frame)
         if name not in ALWAYS and not depends_only_on(frame, name, data)
     ]
-    status = ["status"] if (frame.column("status") != Status.FINISHED).any() else []
-    tuning = ["tuning_run"] if frame.column("tuning_run").any() else []
+    status = ["status"] if (frame.data["status"] != Status.FINISHED).any() else []
+    tuning = ["tuning_run"] if frame.data["tuning_run"].any() else []
     named = ["name"] if any(run.summary.name for run in frame.runs) else []
-    always = [name for name in ALWAYS if name in frame.columns]
+    always = [name for name in ALWAYS if name in frame.data]
     shown = [*always, *named, *differing, *status, *tuning]
     names = short_names(shown)
-    primary = [name for name in dict.fromkeys(frame.column("primary")) if name in frame.metrics]
+    primary = [name for name in dict.fromkeys(frame.data["primary"]) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
     heads = [
         *([Head("#", right=True)] if numbers else []),
-        *(Head(names[name], right=_is_number(frame.column(name))) for name in shown),
+        *(Head(names[name], right=_is_number(frame.data[name])) for name in shown),
         *(
             Head(name, right=True, spare=int(i > 0), measured=True)
             for i, name in enumerate(ordered)
@@ -83,12 +83,12 @@ def runs_report(
     number = {path: i for i, path in enumerate(numbers, 1)}
 
     def line(run: Run, values: Sequence[Any]) -> Line:
-        record = dict(zip(frame.columns, values, strict=True))
+        record = dict(zip(frame.names, values, strict=True))
         first = [number[run.path]] if number else []
         return Line([*first, *map(record.__getitem__, (*shown, *ordered))], [record])
 
     first_runs = frame.only(np.arange(min(len(frame), limit or len(frame))))
-    columns = map(first_runs.shown_column, frame.columns)
+    columns = map(first_runs.shown_column, frame.names)
     lines = list(map(line, first_runs.runs, zip(*columns, strict=True)))
     labels, omitted = len(shown) + bool(numbers), len(frame) - len(lines)
     return Report([Grid(heads, lines, caption=caption, labels=labels, omitted=omitted)])
@@ -278,7 +278,7 @@ def _caption(table: ResultsTable, request: TableRequest) -> str:
         )
     if table.alone:
         sentences.append(_alone(table))
-    tuned = set(table.frame.column("tuned"))
+    tuned = set(table.frame.data["tuned"])
     if len(tuned) == 1 and None not in tuned:
         sentences.append(said("Tuned for each row: {settings}.", settings=tuned.pop()))
     return joined(" ", sentences)

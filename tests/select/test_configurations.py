@@ -53,5 +53,5 @@ def test_a_finished_run_counts_before_a_newer_one_that_has_not_finished(frame):
             ({"seed": 1}, {"started": old}),
         )
     )
-    assert kept.rows.tolist() == [0, 2]
+    assert kept.data.index.tolist() == [0, 2]
     assert left_out == 2

@@ -36,7 +36,7 @@ def test_outputs_is_where_results_are(write_run, tmp_path: Path, monkeypatch):
 
 def test_metrics_and_settings_may_be_called_anything(frame):
     runs = frame(({"folder": 1, "seconds": 2}, {"metrics": {"seed": 3.0, "model": 4.0}}))
-    row = runs.table.iloc[0]
+    row = runs.data.iloc[0]
     assert (row["config.folder"], row["config.seconds"]) == (1, 2)
     assert (row["metrics.seed"], row["metrics.model"]) == (3.0, 4.0)
     assert row["seed"] == 0
@@ -60,9 +60,9 @@ def test_combinations_of_values_are_counted(frame):
     made = frame(
         *(({"model.width": width, "seed": seed}, {}) for width in (1, 2) for seed in (0, 1))
     )
-    assert made.number(["model.width"]) == 2
-    assert made.number(["model.width", "seed"]) == 4
-    assert made.number([]) == 1
+    assert made.groupby(["model.width"]).ngroups == 2
+    assert made.groupby(["model.width", "seed"]).ngroups == 4
+    assert made.groupby([]).ngroups == 1
 
 
 def test_a_row_without_parameters_has_no_tuned_rate(frame):
@@ -77,7 +77,7 @@ def test_a_row_without_parameters_has_no_tuned_rate(frame):
             for place, (model, parameters) in enumerate(kinds, 1)
         )
     )
-    assert runs.column("optim.lr").tolist() == [None, 0.2, pytest.approx(0.3)]
-    assert runs.column("model.width").tolist() == [4.0, 3.0, 2.0]
+    assert runs.data["optim.lr"].tolist() == [None, 0.2, pytest.approx(0.3)]
+    assert runs.data["model.width"].tolist() == [4.0, 3.0, 2.0]
     named = "additive, model.width=3, optim.lr=0.2"
     assert labels(runs)[:2] == ["average, model.width=4", named]

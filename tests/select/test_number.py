@@ -56,8 +56,8 @@ def test_a_number_has_unit_and_direction_of_its_metric(word, metric):
 
 def test_numbers_become_metrics_of_a_frame(runs):
     frame = with_numbers(make_frame(runs), ["exact_match_by_length@5", "probe.hard.exact_match"])
-    assert frame.column("exact_match_by_length@5").tolist()[:2] == [0.75, 0.75]
-    assert math.isnan(frame.column("probe.hard.exact_match")[1])
+    assert frame.data["exact_match_by_length@5"].tolist()[:2] == [0.75, 0.75]
+    assert math.isnan(frame.data["probe.hard.exact_match"][1])
     for word in ("exact_match_by_length@5", "probe.hard.exact_match"):
         assert frame.better[word] == "higher"
         assert frame.units[word] == "share"

@@ -20,5 +20,5 @@ def test_the_best_come_first_and_the_missing_last(frame, better, by, order):
     runs += [({"seed": 8}, {"metrics": {"score": None}, **direction})]
     runs += [({"seed": 9}, {"metrics": {"score": order[1]}, **direction})]
     found = sort_runs(frame(*runs), by)
-    assert found.column("score").tolist()[:3] == order
-    assert found.column("seed").tolist()[3] == 8
+    assert found.data["score"].tolist()[:3] == order
+    assert found.data["seed"].tolist()[3] == 8

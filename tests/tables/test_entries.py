@@ -58,7 +58,7 @@ def test_a_row_a_configuration_in_order_of_appearance(frame):
     runs = frame(*(run(model, seed) for model in ("b", "a") for seed in (0, 1)))
     rows = rows_by(runs, "model")
     assert [row.labels for row in rows] == [{"model": "b"}, {"model": "a"}]
-    assert [row.runs.rows.tolist() for row in rows] == [[0, 1], [2, 3]]
+    assert [row.runs.data.index.tolist() for row in rows] == [[0, 1], [2, 3]]
 
 
 def test_the_newest_finished_run_of_a_seed_counts(frame):

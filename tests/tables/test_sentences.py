@@ -239,7 +239,7 @@ def test_at_most_three_notes_stand_below_a_table(sweep_of):
         {"a": [1.0, None], "b": [2.0, 3.0]}, choices={"train": "regression"}, metrics={"steps": 9.0}
     )
     for name in ("torch", "device", "attnexp"):
-        runs.columns[name][:] = list("1234")
+        runs.data[name] = list("1234")
     report, explained = told(runs), told(runs, explain=True)
     assert (len(report.notes), len(report.further)) == (3, 3)
     assert report.notes[0].startswith("means leave out 1 finished run")
