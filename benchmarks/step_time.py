@@ -39,7 +39,7 @@ from attnexp.architectures.recurrence.cells import Cell
 from attnexp.architectures.recurrence.native.library import load, use
 from attnexp.architectures.rnn import Rnn
 from attnexp.core.batch import Batch, Seq2SeqSpec
-from attnexp.core.console import out, plain_table, say
+from attnexp.core.console import plain_table, say, screen
 from attnexp.data.mqar import MultiQueryRecall
 from attnexp.scores.additive import Additive
 from attnexp.scores.scaled_dot import ScaledDot
@@ -431,7 +431,7 @@ def main() -> int:
             missed |= goal is not None and ratio < goal
             table.add_row(str(size), name, *milliseconds(own), f"{ratio:.2f}", f"{goal or ''}")
         say(f"batches of {size}: losses of {AGREEMENT_STEPS} steps agree to {worst:.0e}")
-    out.print(table)
+    screen.out.print(table)
     return int(missed | print_decoder(arguments.steps, arguments.repeats))
 
 
@@ -447,7 +447,7 @@ def print_decoder(steps: int, repeats: int) -> bool:
         goal = f"{DECODER_GOAL}" if name == OURS else ""
         table.add_row(name, *milliseconds(times[name]), f"{ratio:.2f}", goal)
     say(f"a quick trial: losses of {AGREEMENT_STEPS} steps agree to {worst:.0e}")
-    out.print(table)
+    screen.out.print(table)
     return by_name[OURS] > DECODER_GOAL
 
 

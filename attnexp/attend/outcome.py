@@ -135,7 +135,7 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
 
 def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
     """Print the choices, all shapes, the steps, and a map of the weights of each sequence."""
-    terminal = Terminal.of(console.out)
+    terminal = Terminal.of(console.screen.out)
     say = partial(print_line, terminal)
     say(Text(outcome.title, style="bold"))
     for group, name in outcome.chosen.items():
@@ -156,8 +156,8 @@ def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Pat
     }
     for name, array in outcome.tensors.items():
         table.add_row(name, shape_text(array.shape), Text(origins[name]))
-    console.out.print()
-    console.out.print(table)
+    console.screen.out.print()
+    console.screen.out.print(table)
     for name, array in outcome.tensors.items():
         if name not in ("queries", "keys", "values", "valid_lens"):
             say(Text(f"\n{name}", style="bold"))

@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> None:
     is_read = arguments.format == "json"  # by a program, which takes nothing else
     if arguments.dry_run and is_read:
         raise RequestError("--dry-run makes no card: leave out --format json")
-    with console.aside(is_read):
+    with console.screen.aside(is_read):
         card = _card(arguments)
     if is_read and card is not None:
         from attnexp.cards.card_file import encoded

@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> None:
         table = console.plain_table(["chapter", "minutes", "about"], right=["minutes"])
         for name in names():
             table.add_row(name, f"{read_chapter(name).minutes:g}", title(name))
-        console.out.print(table)
+        console.screen.out.print(table)
         return
     chapter = read_chapter(arguments.name)
     if not arguments.dry_run:
@@ -65,7 +65,7 @@ def _run(command: str) -> None:
     from attnexp.cli.main import run  # which imports the modules of verbs
 
     code = run(shlex.split(command)[1:])
-    console.out.print()
+    console.screen.out.print()
     if code:
         console.warn_aside("the chapter stops here; the same command goes on from there")
         raise CommandEnded(code)

@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
     require_drawing(arguments, drawing, "name a claim, without --dry-run")
     if arguments.output is not None and not arguments.dry_run:
         require_output("--output", arguments.output)
-    with console.aside(is_read):
+    with console.screen.aside(is_read):
         entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
     if arguments.dry_run:
         return

@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
         arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
     )
     view = View(arguments.attention, arguments.layer, arguments.head)
-    terminal = Terminal.of(console.out)
+    terminal = Terminal.of(console.screen.out)
     for line in draw_attention(attention, view, terminal):
         print_line(terminal, line)
 

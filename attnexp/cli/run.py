@@ -135,12 +135,12 @@ def show_run(folder: Path, summary: Summary) -> None:
     table = console.plain_table(["metric", "value"], right=["value"])
     for name, value in shown.items():
         table.add_row(name, console.number_text(value))
-    console.out.print(table)
+    console.screen.out.print(table)
     if len(shown) < len(run.metrics):
         console.say(f"{len(run.metrics) - len(shown)} more metrics are in {SUMMARY}")
     for note in run.summary.notes:
         console.warn(note)
-    console.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)
+    console.screen.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)
     pictures = sorted((folder / FIGURES).glob("*.png"))
     for picture in pictures:
         console.say(console.relative(picture))

@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.runs.folder import load_run, not_as_written
 
     run = load_run(arguments.run)
-    terminal = Terminal.of(console.out)
+    terminal = Terminal.of(console.screen.out)
     say = partial(print_line, terminal)
     say(Text(run.title, style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(run).items())

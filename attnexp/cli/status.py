@@ -40,8 +40,8 @@ def main(argv: Sequence[str]) -> None:
 
     while True:
         progress = progress_of(arguments.folder)
-        if arguments.watch and console.out.is_terminal:
-            console.out.clear()
+        if arguments.watch and console.screen.out.is_terminal:
+            console.screen.out.clear()
         warn_skipped(progress.skipped)
         for sentence in progress.of_other_versions:
             console.warn_aside(sentence)
@@ -94,6 +94,6 @@ def _print(rows: "Sequence[Row]", right: Sequence[str] = ()) -> None:
     table = console.plain_table(list(rows[0]), right=right)
     for row in rows[:SHOWN]:
         table.add_row(*map(escape, row.values()))
-    console.out.print(table)
+    console.screen.out.print(table)
     if len(rows) > SHOWN:
         console.say(f"and {len(rows) - SHOWN} more")

@@ -170,7 +170,7 @@ def _show_counts(statuses: Iterable[Status], word: Callable[[Status], str]) -> N
     for status in Status:
         if counts[status]:
             table.add_row(word(status), str(counts[status]))
-    console.out.print(table)
+    console.screen.out.print(table)
 
 
 def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> None:
@@ -178,6 +178,6 @@ def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) 
         table = console.plain_table(titles)
         for row in rows[:ROWS]:
             table.add_row(*map(escape, row))
-        console.out.print(table)
+        console.screen.out.print(table)
     if len(rows) > ROWS:
         console.say(f"and {console.count_text(len(rows) - ROWS, f'more {what}')}")

@@ -280,7 +280,7 @@ class TunedJobs:
             ]
             reached = console.number_text(tuned.means[tuned.best])
             table.add_row(*map(escape, cells), reached, str(failed or ""))
-        console.out.print(table)
+        console.screen.out.print(table)
         beyond = [
             f"{self._label(configuration)}: the best {axis.name}, {_value(tuned.best[place])}, is "
             "the last one tried in its direction: a better one may lie beyond"

@@ -199,10 +199,10 @@ def test_a_console_that_lacks_characters_keeps_the_columns(encoding, monkeypatch
     from attnexp.plots.terminal import print_line
 
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    monkeypatch.setattr(console, "out", Console(file=file, width=80))
+    monkeypatch.setattr(console.screen, "out", Console(file=file, width=80))
     text = symbols("source", "三一가나")
     one = Map(np.eye(4), text, text)
-    terminal = Terminal.of(console.out)
+    terminal = Terminal.of(console.screen.out)
     for line in draw_map(one, terminal):
         print_line(terminal, line)
     file.flush()
