@@ -16,7 +16,7 @@ from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, writable
 from attnexp.core.language import joined, numbered, said, told
-from attnexp.plots.terminal import Terminal, draw_map, print_line
+from attnexp.plots.terminal import Terminal, draw_map, print_encodable
 from attnexp.runs.attention import Map, MapAxis
 from attnexp.runs.files import write_output
 
@@ -136,7 +136,7 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
 def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
     """Print the choices, all shapes, the steps, and a map of the weights of each sequence."""
     terminal = Terminal.of(console.screen.out)
-    say = partial(print_line, terminal)
+    say = partial(print_encodable, terminal)
     say(Text(outcome.title, style="bold"))
     for group, name in outcome.chosen.items():
         lines = {choice.name: choice.line for choice in choices(group, config_dir)}

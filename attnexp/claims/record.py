@@ -145,7 +145,7 @@ def show_record(entry: Entry) -> None:
     if not console.screen.out.is_terminal:
         width = max(cell_len(head) for head, _ in lines)
         for head, text in [(entry.name, ""), *lines]:
-            console.say(f"{console.aligned(head, 'left', width)}  {text}".rstrip())
+            console.print_line(f"{console.aligned(head, 'left', width)}  {text}".rstrip())
         return
     table = console.plain_table([entry.name, ""])
     for head, text in lines:
@@ -163,6 +163,6 @@ def list_claims(entries: Sequence[Entry], config_dir: Path | None) -> None:
     console.screen.out.print(table)
     for entry in entries:
         if entry.verdict.word == "failed":
-            console.say(f"{entry.name}: {shortened(entry.verdict.because)}")
+            console.print_line(f"{entry.name}: {shortened(entry.verdict.because)}")
         elif entry.left_out:
-            console.say(f"{entry.name}: {left_out_text(entry.left_out)}")
+            console.print_line(f"{entry.name}: {left_out_text(entry.left_out)}")

@@ -71,7 +71,7 @@ def main(argv: Sequence[str]) -> None:
         }
         write_output("--output", arguments.output, markdown(entries, pictures).encode())
         if not is_read:
-            console.say(f"wrote {arguments.output}")
+            console.print_line(f"wrote {arguments.output}")
     if is_read:
         sys.stdout.write(json.dumps([plain(entry) for entry in entries]) + "\n")
     elif len(chosen) == 1:

@@ -68,7 +68,9 @@ def main(argv: Sequence[str]) -> None:
     elif arguments.action == "start":
         folder = exercises.start(arguments.name, arguments.folder)
         questions = [console.relative(path) for path in sorted(folder.glob("README*.md"))]
-        console.say(f"The question is in {' and '.join(questions) or console.relative(folder)}.")
+        console.print_line(
+            f"The question is in {' and '.join(questions) or console.relative(folder)}."
+        )
     elif arguments.action == "hint":
         _print(exercises.text_of(arguments.name, exercises.HINT, arguments.lang))
     elif arguments.action == "solution":

@@ -109,7 +109,7 @@ def _draw(
     subjects = [load_run(runs[0].path)] if len(runs) == 1 else compared
     with writable("figures", folder):
         for file in drawn(subjects, folder, Options(look=look), ["interventions"]):
-            console.say(console.relative(file))
+            console.print_line(console.relative(file))
 
 
 def make_parser() -> Arguments:

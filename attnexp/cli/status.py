@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
         elif progress.counts:
             show(progress)
         else:
-            console.say(f"there are no runs below {arguments.folder}")
+            console.print_line(f"there are no runs below {arguments.folder}")
         if not arguments.watch or not (progress.running or progress.to_do):
             return
         time.sleep(EVERY)
@@ -85,7 +85,7 @@ def show(progress: "Progress") -> None:
         left = timedelta(seconds=round(progress.seconds_left))
         at_once = len(progress.running)
         pace = f"at {at_once} at a time" if at_once else "one at a time; nothing is running"
-        console.say(f"about {left} left {pace}")
+        console.print_line(f"about {left} left {pace}")
 
 
 def _print(rows: "Sequence[Row]", right: Sequence[str] = ()) -> None:
@@ -96,4 +96,4 @@ def _print(rows: "Sequence[Row]", right: Sequence[str] = ()) -> None:
         table.add_row(*map(escape, row.values()))
     console.screen.out.print(table)
     if len(rows) > SHOWN:
-        console.say(f"and {len(rows) - SHOWN} more")
+        console.print_line(f"and {len(rows) - SHOWN} more")

@@ -122,7 +122,7 @@ def _verify(arguments: argparse.Namespace) -> dict[str, Any]:
     for sentence, paths in concerned.items():
         of = "" if len(runs) == 1 else f" ({len(paths)} of {len(runs)} runs)"
         console.warn(f"{sentence}{of}")
-    console.say(f"not checked: {NOT_CHECKED}")
+    console.print_line(f"not checked: {NOT_CHECKED}")
     return {"runs": records, "not_checked": NOT_CHECKED}
 
 
@@ -161,7 +161,7 @@ def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
     every = sum(len(trial.rows) for trial in card.trials)
     verified = sum(record["outcome"] != UNVERIFIED for record in records)
     left = f"{every - verified} of {every} rows, how values were tuned, times and memory"
-    console.say(f"not checked: {left}")
+    console.print_line(f"not checked: {left}")
     records = [{**record, "surroundings": told} for record in records]
     return {"rows": records, "not_checked": left}
 

@@ -149,7 +149,7 @@ class Screen:
 screen = Screen()
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a sentence."""
     screen.out.print(escape(escaped(text)), soft_wrap=True)
 
@@ -282,7 +282,7 @@ def _lines(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
         nonlocal last
         now = time.monotonic()
         if done == int(done) and (done == total or now - last >= LINE_EVERY):
-            say(f"{what} {done}/{total} {details}")
+            print_line(f"{what} {done}/{total} {details}")
             last = now
 
     yield advance

@@ -122,7 +122,7 @@ def draw_attention(attention: StoredAttention, view: View, terminal: Terminal) -
     ]
 
 
-def print_line(terminal: Terminal, text: Text) -> None:
+def print_encodable(terminal: Terminal, text: Text) -> None:
     """Print a line, with `?` in each column of a character that the console cannot encode."""
     plain = text.plain.replace(SPACE, "_")
     shown = text if terminal.unicode else Text("".join(map(_encodable, plain)))

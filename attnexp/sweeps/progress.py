@@ -181,7 +181,7 @@ def _follow(progress: SweepProgress, stopped: threading.Event) -> None:
                 last = now
                 done = f"{len(progress.outcomes)} of {progress.total} jobs"
                 with suppress(OSError):  # a full disk ends the sweep where the main thread prints
-                    console.say(f"sweep: {done}, {progress.text()}")
+                    console.print_line(f"sweep: {done}, {progress.text()}")
             pause = max(INTERVAL, 10 * (time.monotonic() - now))
     finally:
         display.stop()

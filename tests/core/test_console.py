@@ -72,7 +72,7 @@ def test_a_bar_that_is_shown_goes_on_where_nothing_else_is_printed(monkeypatch):
     with console.progress("seed 0: epoch", 3) as show:
         show(1, "before")
         with console.screen.silent():
-            console.say("a sentence")
+            console.print_line("a sentence")
             show(2, "within")
             end = time.monotonic() + 5
             while " 2/3 " not in printed.getvalue() and time.monotonic() < end:
@@ -84,10 +84,10 @@ def test_a_bar_that_is_shown_goes_on_where_nothing_else_is_printed(monkeypatch):
 
 def test_a_sentence_is_printed_again_behind_a_silent_block(capsys):
     with contextlib.suppress(ValueError), console.screen.silent():
-        console.say("unheard")
+        console.print_line("unheard")
         console.complain("unheard")
         raise ValueError
-    console.say("heard")
+    console.print_line("heard")
     console.complain("heard")
     assert capsys.readouterr() == ("heard\n", "attnexp: heard\n")
 
@@ -97,7 +97,7 @@ def test_a_sentence_is_printed_again_behind_a_silent_block(capsys):
 )
 def test_what_is_said_next_to_a_document_is_on_the_standard_error(is_read, streams, capsys):
     with console.screen.aside(is_read):
-        console.say("aside")
+        console.print_line("aside")
     assert capsys.readouterr() == streams
 
 
