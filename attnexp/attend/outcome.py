@@ -15,7 +15,7 @@ from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, writable
-from attnexp.core.language import joined, numbered, said, told
+from attnexp.core.language import joined, numbered, said, translate
 from attnexp.plots.terminal import Terminal, draw_map, print_encodable
 from attnexp.runs.attention import Map, MapAxis
 from attnexp.runs.files import write_output
@@ -210,9 +210,9 @@ def draw(outcome: Outcome, path: Path) -> None:
 
     names, cells = zip(*maps(outcome), strict=True)
     words = [f"{group}={name}" for group, name in outcome.chosen.items()]
-    subtitle = told(joined(said(", "), [*words, numbered(said("seed"), outcome.seed)]))
+    subtitle = translate(joined(said(", "), [*words, numbered(said("seed"), outcome.seed)]))
     with writable("--output", path), style():
-        save(draw_grid([cells], [[*map(told, names)]], [""], outcome.title, subtitle), [path])
+        save(draw_grid([cells], [[*map(translate, names)]], [""], outcome.title, subtitle), [path])
 
 
 def write_page(outcome: Outcome, path: Path, language: str) -> None:
