@@ -26,7 +26,7 @@ from sweep import BASIC, STOCK
 from attnexp.cards.card_file import Card, read_card
 from attnexp.cards.lines import FINALS, TUNED_AT
 from attnexp.config.groups import conf_dir
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.sweeps.launchers.local import core_count
 
 COMPARED = ("model=cosine", "--baseline", "model=scaled_dot")
@@ -123,11 +123,11 @@ def main() -> int:
     table = plain_table([f"{number} jobs", "seconds"], right=["seconds"])
     for contestant, seconds in times.items():
         table.add_row(contestant, f"{statistics.median(seconds):.1f}")
-    out.print(table)
+    screen.out.print(table)
     found = measured(times, number)
     for row in found:
         bound = f" (wanted: {row.bound})" if row.bound else ""
-        out.print(f"{row.ratio:.1f} times as fast as {row.rival}{bound}")
+        screen.out.print(f"{row.ratio:.1f} times as fast as {row.rival}{bound}")
     return 0 if all(row.met for row in found) else 1
 
 

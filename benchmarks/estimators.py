@@ -26,7 +26,7 @@ from attnexp.attention.gated import Gated
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.core.batch import Batch, Seq2SeqSpec
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.core.masks import LeaveOneOut, causal_mask
 from attnexp.estimators.delta import Delta
 from attnexp.estimators.local_constant import LocalConstant
@@ -162,7 +162,7 @@ def main() -> int:
         missed = missed or ratio > most
         asked = "" if most == float("inf") else f"{most:g}"
         table.add_row(name, f"{1e3 * statistics.median(ours):.2f}", f"{ratio:.2f}", asked)
-    out.print(table)
+    screen.out.print(table)
     return int(missed)
 
 

@@ -28,7 +28,7 @@ from torch.profiler import ProfilerActivity, profile
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.transformer import Transformer
 from attnexp.core.batch import Batch, Seq2SeqSpec
-from attnexp.core.console import out, plain_table, say
+from attnexp.core.console import plain_table, print_line, screen
 from attnexp.scores.scaled_dot import ScaledDot
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.graphs import CudaRecorder
@@ -170,10 +170,10 @@ def main() -> int:
             f"({min(ratios):.2f} to {max(ratios):.2f}), the goal is {GOAL}; the losses of "
             f"{AGREEMENT_STEPS} steps agree to {worst:.0e} of their size"
         )
-    out.print(table)
-    say(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+    screen.out.print(table)
+    print_line(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
     for sentence in sentences:
-        say(sentence)
+        print_line(sentence)
     return 0 if reached else 1
 
 

@@ -25,7 +25,7 @@ from scipy import stats
 
 from attnexp.cards.card_file import RowResult, TrialResult, read_card
 from attnexp.cards.judge import TOLD_APART, judged
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.stats.compare import Rule, compare
 from attnexp.stats.intervals import LEVEL, Spread
 
@@ -321,8 +321,8 @@ def _print_unlike(trials: int) -> None:
                 rates = [unlike_verdicts(draw, unlike, rows, gap, trials) for rows in COUNTS]
                 cells = (" / ".join(f"{rate:.3f}" for rate in own) for own in rates)
                 table.add_row(name, unlike, *cells)
-        out.print(table)
-    out.print(" / ".join(KINDS))
+        screen.out.print(table)
+    screen.out.print(" / ".join(KINDS))
 
 
 def splits(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -352,12 +352,12 @@ def _print_failures(trials: int) -> None:
     for margin in (0.02, 0.05):
         rates = (false_equals(margin, seeds, trials) for seeds in (6, 10, 20))
         table.add_row(f"margin {margin}, difference 0.09", *(f"{rate:.3f}" for rate in rates))
-    out.print(table)
+    screen.out.print(table)
     table = plain_table(["called worse than a row whose worst runs diverge", "6", "10", "20 seeds"])
     for name, counted in {"left out": False, "counted as worst": True}.items():
         rates = (false_verdicts_of_diverged(counted, seeds, trials) for seeds in (6, 10, 20))
         table.add_row(name, *(f"{rate:.3f}" for rate in rates))
-    out.print(table)
+    screen.out.print(table)
 
 
 @dataclass(frozen=True)
@@ -536,7 +536,9 @@ def _changes(effect: Effect, trial: TrialResult, row: Scale, rng: np.random.Gene
 
 def _print_cards(path: Path, trials: int) -> None:
     if not path.exists():
-        out.print(f"{path.name}, a card of {MEASURED} seeds, is not in {path.parent}: no placebos")
+        screen.out.print(
+            f"{path.name}, a card of {MEASURED} seeds, is not in {path.parent}: no placebos"
+        )
         return
     row = measured(path, LABEL)
     heads = [f"{LABEL} next to itself, {len(row)} trials", "any + or -", "any !"]
@@ -549,7 +551,7 @@ def _print_cards(path: Path, trials: int) -> None:
             rates = placebo_verdicts(row, seeds, baselines, trials, tuned)
             own = f"{name}, {seeds} seeds, baselines: {baselines}"
             table.add_row(own, *(f"{rate:.3f}" for rate in rates))
-    out.print(table)
+    screen.out.print(table)
     for seeds, baselines in DRAWN:
         _print_effects(row, seeds, baselines, max(1, trials // 4))
 
@@ -565,7 +567,7 @@ def _print_effects(row: Sequence[TrialResult], seeds: int, baselines: int, cards
         table.add_row(name, *(f"{hit:.2f} / {other:.2f}" for hit, other in own))
     found = np.sum([[hit for hit, _ in rates[name]] for name in EFFECTS], axis=0)
     table.add_row(f"found of {len(EFFECTS)}", *(f"{number:.1f}" for number in found))
-    out.print(table)
+    screen.out.print(table)
 
 
 TESTS: dict[str, Test] = {"flips": by_flips, "t": by_t, "signs": by_signs}
@@ -582,13 +584,13 @@ def _print_verdicts(trials: int) -> None:
                 rates = [false_verdicts(draw, test, own, rows, [seeds]) for test in tests.values()]
                 cells.append(" / ".join(f"{rate:.3f}" for rate in rates))
             table.add_row(name, str(rows), *cells)
-    out.print(table)
+    screen.out.print(table)
     table = plain_table(["false verdicts of two rows over looks at 6, 10, 20, 40", "one", "four"])
     for name, draw in EXCHANGEABLE.items():
         once_or_often: list[Test] = [by_flips, lambda rows: by_flips(rows, looks=len(LOOKS))]
         rates = [false_verdicts(draw, test, trials, 2, LOOKS) for test in once_or_often]
         table.add_row(name, *(f"{rate:.3f}" for rate in rates))
-    out.print(table)
+    screen.out.print(table)
 
 
 def _print_power(trials: int) -> None:
@@ -607,7 +609,7 @@ def _print_power(trials: int) -> None:
                 rates = (power(draw, gap, t, own, rows, seeds, worse) for t in TESTS.values())
                 cells.append(" / ".join(f"{rate:.2f}" for rate in rates))
             table.add_row(name, str(rows), str(worse), *cells)
-    out.print(table)
+    screen.out.print(table)
 
 
 def _print_coverage(trials: int) -> None:
@@ -615,7 +617,7 @@ def _print_coverage(trials: int) -> None:
     for name, mean in (MEANS | NOT_COVERED).items():
         rates = [coverage(mean, seeds, 10 * trials) for seeds in (3, 5, 10, 20)]
         table.add_row(name, mean.unit, *(f"{rate:.3f}" for rate in rates))
-    out.print(table)
+    screen.out.print(table)
     table = plain_table(
         ["over splits of a file", "coverage, Student", "corrected", "false verdicts"]
     )
@@ -625,7 +627,7 @@ def _print_coverage(trials: int) -> None:
         test: Test = lambda rows: by_flips(rows, overlap=overlap)  # noqa: E731
         rates.append(false_verdicts(splits, test, trials, 2, [seeds]))
         table.add_row(f"{seeds} splits", *(f"{rate:.3f}" for rate in rates))
-    out.print(table)
+    screen.out.print(table)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 from rows import Row
 from torch import Tensor
 
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.normalizers.entmax15 import Entmax15
 from attnexp.normalizers.softmax import Softmax
 from attnexp.normalizers.sparsemax import Sparsemax
@@ -117,7 +117,7 @@ def main() -> int:
     table = plain_table(["normalizer", "ms", "softmax = 1"], right=["ms", "softmax = 1"])
     for name in RIVALS:
         table.add_row(name, f"{1e3 * medians[name]:.3f}", f"{ratios[name]:.2f}")
-    out.print(table)
+    screen.out.print(table)
     return int(max(ratios["sparsemax"], ratios["entmax15"]) > GOAL)
 
 

@@ -21,7 +21,7 @@ from attnexp.config import build
 from attnexp.config.groups import conf_dir
 from attnexp.config.job import Job, identified
 from attnexp.config.resolved import register_resolvers
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.runs.place import Place
 from attnexp.training.loop import Training
 from attnexp.training.prepared_run import PreparedRun
@@ -140,7 +140,7 @@ def main() -> int:
                 f"{min(ratios):.2f} to {max(ratios):.2f}",
                 "" if wanted is None else f"{wanted:g}",
             )
-    out.print(table)
+    screen.out.print(table)
     return 0 if kept else 1
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from rich.table import Table
 from rows import ENVIRONMENT, Row
 
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.runs.key import RESULTS_VERSION
 
 CONTESTS = (
@@ -259,7 +259,7 @@ def main() -> int:
             broken += add(table, name, taken, bound)
         for code in ("import pandas", "import torch"):
             add(table, code, [measure(["-c", code], folder) for _ in taken], None)
-    out.print(table)
+    screen.out.print(table)
     return 1 if broken else 0
 
 

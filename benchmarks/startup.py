@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rows import Row, in_turns, processor_seconds, ratios
 
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def main() -> int:
         broken += ratio > contest.bound
         figures = (f"{ours:.2f}", contest.rival, f"{rival:.2f}", f"{ratio:.2f}")
         table.add_row(contest.name, *figures, f"{contest.bound:.2f}")
-    out.print(table)
+    screen.out.print(table)
     return 1 if broken else 0
 
 

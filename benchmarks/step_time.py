@@ -39,7 +39,7 @@ from attnexp.architectures.recurrence.cells import Cell
 from attnexp.architectures.recurrence.native.library import load, use
 from attnexp.architectures.rnn import Rnn
 from attnexp.core.batch import Batch, Seq2SeqSpec
-from attnexp.core.console import out, plain_table, say
+from attnexp.core.console import plain_table, print_line, screen
 from attnexp.data.mqar import MultiQueryRecall
 from attnexp.scores.additive import Additive
 from attnexp.scores.scaled_dot import ScaledDot
@@ -313,7 +313,7 @@ def trainers(size: int) -> dict[str, Trainer | TextbookTrainer]:
         models["compiled"] = copy.deepcopy(ours)
         use(models["compiled"], load())
     except NoLibraryError as error:
-        say(f"not compiled: {error}")
+        print_line(f"not compiled: {error}")
         del models["compiled"]
     textbook = Textbook(len(vocabulary))
     textbook.copy_weights_of(ours)
@@ -430,8 +430,8 @@ def main() -> int:
             goal = GOALS.get((name, size))
             missed |= goal is not None and ratio < goal
             table.add_row(str(size), name, *milliseconds(own), f"{ratio:.2f}", f"{goal or ''}")
-        say(f"batches of {size}: losses of {AGREEMENT_STEPS} steps agree to {worst:.0e}")
-    out.print(table)
+        print_line(f"batches of {size}: losses of {AGREEMENT_STEPS} steps agree to {worst:.0e}")
+    screen.out.print(table)
     return int(missed | print_decoder(arguments.steps, arguments.repeats))
 
 
@@ -446,8 +446,8 @@ def print_decoder(steps: int, repeats: int) -> bool:
     for name, ratio in by_name.items():
         goal = f"{DECODER_GOAL}" if name == OURS else ""
         table.add_row(name, *milliseconds(times[name]), f"{ratio:.2f}", goal)
-    say(f"a quick trial: losses of {AGREEMENT_STEPS} steps agree to {worst:.0e}")
-    out.print(table)
+    print_line(f"a quick trial: losses of {AGREEMENT_STEPS} steps agree to {worst:.0e}")
+    screen.out.print(table)
     return by_name[OURS] > DECODER_GOAL
 
 

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from attnexp.attention import pooling
 from attnexp.attention.streaming import stream_products
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.core.masks import LeaveOneOut
 from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian import Gaussian
@@ -326,7 +326,7 @@ def main() -> int:
     found.append(Row(asks=asks, rival="textbook", ratios=[mine / theirs], threads=1, wanted=MEMORY))
     for row in found:
         table.add_row(*row.cells())
-    out.print(table)
+    screen.out.print(table)
     return int(not all(row.met for row in found))
 
 

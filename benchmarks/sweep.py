@@ -21,7 +21,7 @@ from pathlib import Path
 from rows import ENVIRONMENT, Row, clock_seconds
 
 from attnexp.config.groups import conf_dir
-from attnexp.core.console import out, plain_table
+from attnexp.core.console import plain_table, screen
 from attnexp.sweeps.launchers.local import core_count
 
 STOCK = """
@@ -167,14 +167,16 @@ def main() -> int:
         middle = statistics.median(measured)
         table.add_row(f"{arguments.seeds} seeds, {name}", f"{middle:.1f}", f"{middle / best:.1f}")
     table.add_row(f"{AGAIN} finished jobs again", f"{again:.1f}", "")
-    out.print(table)
+    screen.out.print(table)
     basic = statistics.median(times["Hydra, basic"])
     parallel = basic / statistics.median(times["attnexp, parallel"])
     batched = basic / statistics.median(times["attnexp, batched"])
     bounds = [("in parallel", parallel, PARALLEL_BOUND), ("batched", batched, BATCHED_BOUND)]
     for way, ratio, bound in bounds:
-        out.print(f"{way}: {ratio:.1f} times as fast as Hydra's basic launcher (wanted: {bound:g})")
-    out.print(f"{again:.1f} s for the finished sweep (wanted: at most {AGAIN_BOUND:g})")
+        screen.out.print(
+            f"{way}: {ratio:.1f} times as fast as Hydra's basic launcher (wanted: {bound:g})"
+        )
+    screen.out.print(f"{again:.1f} s for the finished sweep (wanted: at most {AGAIN_BOUND:g})")
     met = all(ratio >= bound for _, ratio, bound in bounds) and again <= AGAIN_BOUND
     return 0 if met else 1
 

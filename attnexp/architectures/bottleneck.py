@@ -1,21 +1,19 @@
 """A causal stack whose last vector alone must hold the source."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import PositionsFactory, require_order
+from attnexp.architectures.causal_stack import CausalStack
+from attnexp.architectures.positions import PositionsFactory
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
-from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer, norm_of
+from attnexp.architectures.transformer import FeedForward, added, norm_of
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import AttentionFactory, MultiHead, between_vectors
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
-from attnexp.core.masks import causal_mask
 from attnexp.estimators.base import EstimatorFactory
 from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
@@ -30,7 +28,7 @@ class BottleneckState(NamedTuple):
     answered: Int[Tensor, " batch"]
 
 
-class Bottleneck(Seq2Seq[BottleneckState]):
+class Bottleneck(CausalStack[BottleneckState]):
     """Rebuilds the target from one vector: that of the last symbol of the source.
 
     logits_t = W_3 relu(W_2 relu(W_1 (z + p_t) + b_1) + b_2) + b_3, t = 0, 1, ..., with p_t the
@@ -56,9 +54,6 @@ class Bottleneck(Seq2Seq[BottleneckState]):
     an odd dim / heads with rotary positions, dropouts outside [0, 1), unknown positions, and
     sources longer than learned positions.
     """
-
-    whole = "self"
-    causal = True
 
     def __init__(
         self,
@@ -92,23 +87,11 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         self.embed = nn.Embedding(len(spec.source_vocab), dim)
         normed = norm_of(norm)
         feed_forward = partial(FeedForward, dim, ff_dim, dropout, norm=normed)
-        self.layers = cast(
-            "Sequence[SelfAttentionLayer]",
-            nn.ModuleList(
-                SelfAttentionLayer(by_layer, feed_forward, dim, dropout, norm=normed)
-                for _ in range(layers)
-            ),
-        )
-        self.window = window
-        require_order(self.layers[0].own, self.positions, window)
+        self._stack(layers, window, by_layer, feed_forward, dim, dropout, added, normed)
         self.norm = normed(dim)
         self.W_1 = nn.Linear(dim, ff_dim)
         self.W_2 = nn.Linear(ff_dim, ff_dim)
         self.W_3 = nn.Linear(ff_dim, len(spec.target_vocab))
-
-    @property
-    def attentions(self) -> Mapping[str, Sequence[MultiHead]]:
-        return {"self": [layer.own for layer in self.layers]}
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         vector, maps = self._compress(batch.keys, batch.mask, need_weights)
@@ -143,14 +126,8 @@ class Bottleneck(Seq2Seq[BottleneckState]):
         length = source.shape[1]
         self.positions.require_reach(length)
         places = torch.arange(length, device=source.device)
-        causal = causal_mask(length, source.device, mask.squeeze(1))
-        order = self.positions.order(places, places, self.window)
         x = self.dropout(self.positions.add(self.embed(source), places))
-        maps = []
-        for layer in self.layers:
-            x, _, weights = layer(x, causal, order, need_weights)
-            if weights is not None:
-                maps.append(weights)
+        x, _, maps = self._read(x, places, mask, need_weights)
         last = x.take_along_dim(_last(mask)[:, None, None], dim=1).squeeze(1)
         return self.norm(last), maps
 

@@ -1,20 +1,19 @@
 """The decoder-only model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import PositionsFactory, require_order
+from attnexp.architectures.causal_stack import CausalStack
+from attnexp.architectures.positions import PositionsFactory
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
-from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import (
     FeedForward,
-    SelfAttentionLayer,
     added,
     norm_of,
     replaced,
@@ -23,7 +22,6 @@ from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import AttentionFactory, MultiHead, between_vectors
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
-from attnexp.core.masks import causal_mask
 from attnexp.estimators.base import EstimatorFactory
 from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import NormalizerFactory
@@ -38,7 +36,7 @@ class DecoderOnlyState(NamedTuple):
     places: Int[Tensor, "batch past"]
 
 
-class DecoderOnly(Seq2Seq[DecoderOnlyState]):
+class DecoderOnly(CausalStack[DecoderOnlyState]):
     """One causal stack over the source and, behind it, the target, with any score.
 
     Radford et al. (2019), section 2.3: the decoder of the transformer without attention to an
@@ -67,9 +65,6 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     with sinusoidal positions, an odd dim / heads with rotary positions, dropouts outside [0, 1),
     unknown positions, and sequences longer than learned positions.
     """
-
-    whole = "self"
-    causal = True
 
     def __init__(
         self,
@@ -111,23 +106,11 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         join, normed = added if residual else replaced, norm_of(norm)
         whole = partial(FeedForward, dim, ff_dim, dropout, join, normed)
         second = whole if feed_forward else nn.Identity
-        self.layers = cast(
-            "Sequence[SelfAttentionLayer]",
-            nn.ModuleList(
-                SelfAttentionLayer(by_layer, second, dim, dropout, join, normed)
-                for _ in range(layers)
-            ),
-        )
-        self.window = window
-        require_order(self.layers[0].own, self.positions, window)
+        self._stack(layers, window, by_layer, second, dim, dropout, join, normed)
         self.norm = normed(dim)
 
     source_rows: Tensor
     target_rows: Tensor
-
-    @property
-    def attentions(self) -> Mapping[str, Sequence[MultiHead]]:
-        return {"self": [layer.own for layer in self.layers]}
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         source, targets = batch.keys.shape[1], batch.queries.shape[1]
@@ -137,7 +120,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         places = torch.cat([before, behind], dim=1)
         rows = torch.cat([self.source_rows[batch.keys], self.target_rows[batch.queries]], dim=1)
         allowed = torch.cat([batch.mask, batch.mask.new_ones(len(batch), 1, targets)], dim=-1)
-        x, _, maps = self._read(rows, places, allowed, need_weights)
+        x, _, maps = self._read(self._enter(rows, places), places, allowed, need_weights)
         logits = self._logits(batch.due(x[:, source:]))
         if not need_weights:
             return Prediction(logits, {})
@@ -150,7 +133,8 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     ) -> DecoderOnlyState:
         self.positions.require_reach(source.shape[1])
         places = _source_places(mask)
-        _, past, _ = self._read(self.source_rows[source], places, mask, need_weights=False)
+        x = self._enter(self.source_rows[source], places)
+        _, past, _ = self._read(x, places, mask, need_weights=False)
         return DecoderOnlyState(past, places)
 
     def step(
@@ -166,30 +150,6 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
             x, longer, _ = layer(x, None, order, past=past)
             grown.append(longer)
         return self._logits(x).squeeze(1), DecoderOnlyState(tuple(grown), places)
-
-    def _read(
-        self,
-        rows: Int[Tensor, "batch length"],
-        places: Int[Tensor, "batch length"],
-        mask: Bool[Tensor, "batch 1 length"],
-        need_weights: bool,
-    ) -> tuple[
-        Float[Tensor, "batch length dim"],
-        tuple[Memory, ...],
-        list[Float[Tensor, "batch heads length length"]],
-    ]:
-        """Return the last layer's output, and the memory and the weights of each layer."""
-        length = rows.shape[1]
-        causal = causal_mask(length, rows.device, mask.squeeze(1))
-        order = self.positions.order(places, places, self.window)
-        x = self._enter(rows, places)
-        memories, maps = [], []
-        for layer in self.layers:
-            x, memory, weights = layer(x, causal, order, need_weights)
-            memories.append(memory)
-            if weights is not None:
-                maps.append(weights)
-        return x, tuple(memories), maps
 
     def _enter(
         self, rows: Int[Tensor, "batch length"], places: Int[Tensor, "batch length"]

@@ -15,8 +15,8 @@ from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, writable
-from attnexp.core.language import joined, numbered, said, told
-from attnexp.plots.terminal import Terminal, draw_map, print_line
+from attnexp.core.language import joined, numbered, said, translate
+from attnexp.plots.terminal import Terminal, draw_map, print_encodable
 from attnexp.runs.attention import Map, MapAxis
 from attnexp.runs.files import write_output
 
@@ -135,8 +135,8 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
 
 def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
     """Print the choices, all shapes, the steps, and a map of the weights of each sequence."""
-    terminal = Terminal.of(console.out)
-    say = partial(print_line, terminal)
+    terminal = Terminal.of(console.screen.out)
+    say = partial(print_encodable, terminal)
     say(Text(outcome.title, style="bold"))
     for group, name in outcome.chosen.items():
         lines = {choice.name: choice.line for choice in choices(group, config_dir)}
@@ -156,8 +156,8 @@ def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Pat
     }
     for name, array in outcome.tensors.items():
         table.add_row(name, shape_text(array.shape), Text(origins[name]))
-    console.out.print()
-    console.out.print(table)
+    console.screen.out.print()
+    console.screen.out.print(table)
     for name, array in outcome.tensors.items():
         if name not in ("queries", "keys", "values", "valid_lens"):
             say(Text(f"\n{name}", style="bold"))
@@ -210,9 +210,9 @@ def draw(outcome: Outcome, path: Path) -> None:
 
     names, cells = zip(*maps(outcome), strict=True)
     words = [f"{group}={name}" for group, name in outcome.chosen.items()]
-    subtitle = told(joined(said(", "), [*words, numbered(said("seed"), outcome.seed)]))
+    subtitle = translate(joined(said(", "), [*words, numbered(said("seed"), outcome.seed)]))
     with writable("--output", path), style():
-        save(draw_grid([cells], [[*map(told, names)]], [""], outcome.title, subtitle), [path])
+        save(draw_grid([cells], [[*map(translate, names)]], [""], outcome.title, subtitle), [path])
 
 
 def write_page(outcome: Outcome, path: Path, language: str) -> None:

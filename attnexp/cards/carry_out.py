@@ -100,7 +100,7 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
         return RowResult(row.label, list(row.words), costs), NOTHING
     line, tune = effort.sweep(task, row), task.trial.tune
     why, jobs = "", list[PlannedJob]()
-    with console.silent():
+    with console.screen.silent():
         try:
             jobs = compared(line)
             if not are_done(jobs, tune):

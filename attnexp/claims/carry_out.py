@@ -50,7 +50,7 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
     sweep and each run that is probed is said as the command that does the same. Raises
     StepFailedError if one of these fails.
     """
-    console.say(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
+    console.print_line(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     folder = FOLDER / name
     has_results = os.path.exists(folder / COMPUTED) or bool(finished_runs(folder))
     with writable("outputs", folder):
@@ -86,10 +86,10 @@ def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -
     if claim.picture is not None:
         options = Options(metric=claim.picture.metric, look=look)
         for path in drawn(comparisons(evidence.runs), into, options, [claim.picture.kind]):
-            console.say(str(path))
+            console.print_line(str(path))
     if curves := claim.decision().curves(evidence):
         draw_curves(curves, name, claim.axes, into / "claim.png", look)
-        console.say(str(into / "claim.png"))
+        console.print_line(str(into / "claim.png"))
 
 
 def _sweep(words: Sequence[str]) -> None:
@@ -114,7 +114,7 @@ def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None) -> None:
 @contextmanager
 def _step(words: Sequence[str]) -> Iterator[None]:
     """Say the command that does the same as a block. Raises StepFailedError for its errors."""
-    console.say(shlex.join(["attnexp", *words]))
+    console.print_line(shlex.join(["attnexp", *words]))
     try:
         yield
     except CommandEnded:
@@ -137,14 +137,14 @@ def _compute(folder: Path, claim: Claim, seeds: Sequence[int]) -> None:
 
 def plan_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -> None:
     """Say what a claim would run, and run nothing of it. See `run_claim`."""
-    console.say(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
+    console.print_line(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     if claim.computes:
         points = read_points(FOLDER / name, origin_of(claim.computes, claim.own))
         there = {point.seed for point in points}
         missing = sum(seed not in there for seed in seeds)
-        console.say(f"{claim.computes.get(IS)}: {missing} of {len(seeds)} seeds to compute")
+        console.print_line(f"{claim.computes.get(IS)}: {missing} of {len(seeds)} seeds to compute")
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
         _sweep([*sweep_words(words, span, FOLDER / name, config_dir), "--dry-run"])
     if claim.probe:
-        console.say(f"then on each run: attnexp probe RUN {' '.join(claim.probe)}")
+        console.print_line(f"then on each run: attnexp probe RUN {' '.join(claim.probe)}")

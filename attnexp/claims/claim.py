@@ -25,11 +25,12 @@ from attnexp.config.schema import check_settings, check_type
 from attnexp.core.console import number_text
 from attnexp.core.errors import (
     RequestError,
+    any_error_as,
     choices_text,
-    message,
     nearest_text,
     none_of,
     with_choices,
+    with_type,
 )
 from attnexp.runs.files import stamp
 from attnexp.runs.user_code import file_code
@@ -90,11 +91,8 @@ class Own:
         """
         if not os.path.isfile(self.path):
             raise RequestError(f"{path}: there is no file {self.path}")
-        try:
+        with any_error_as(f"{path}: {self.path} cannot be loaded", with_type):
             return _loaded(f"attnexp_claim_{self.folder.name}", self.path, stamp(self.path))
-        except (Exception, SystemExit) as error:  # a file of the user's may raise anything
-            reason = f"{type(error).__name__}: {error}"
-            raise RequestError(f"{path}: {self.path} cannot be loaded: {reason}") from error
 
     def function(self, name: str, path: str) -> Callable[..., Any]:
         """Return a function of own.py. Raises RequestError if it has none of the name."""
@@ -140,8 +138,7 @@ class Claim(Written, frozen=True, kw_only=True):
         except RequestError as error:
             verdict = Verdict("cannot tell", str(error))
         except (Exception, SystemExit) as error:  # a decision of one's own may raise anything
-            why = f"{type(decision).__name__} ended in {type(error).__name__}: {error}"
-            verdict = Verdict("failed", why)
+            verdict = Verdict("failed", f"{type(decision).__name__} ended in {with_type(error)}")
         return replace(verdict, shown=[*verdict.shown, *self._shown(evidence)])
 
     def text_of(self, verdict: Verdict) -> str:
@@ -183,15 +180,11 @@ class Claim(Written, frozen=True, kw_only=True):
         known = {point.seed for point in there}
         for seed in seeds:
             if seed not in known:
-                try:
+                with any_error_as(f"computes: {name} failed for seed {seed}", with_type):
                     points = [
                         Point(seed, str(curve), float(x), float(y))
                         for curve, x, y in compute(seed=seed, **arguments)
                     ]
-                except (Exception, SystemExit) as error:
-                    raise RequestError(
-                        f"computes: {name} failed for seed {seed}: {type(error).__name__}: {error}"
-                    ) from error
                 for point in points:
                     if not point.is_finite:
                         raise RequestError(
@@ -245,12 +238,8 @@ def made(decides: Mapping[str, Any], own: Own, path: str = "decides") -> Decisio
         for place, part in parts.items():
             check_type(part, dict[str, Any], place)
         arguments["parts"] = [made(part, own, place) for place, part in parts.items()]
-    try:
+    with any_error_as(f"{path}: {word} refuses its arguments", but=RequestError):
         return found(**arguments)
-    except RequestError:
-        raise
-    except (Exception, SystemExit) as error:  # a decision of one's own may raise anything
-        raise RequestError(f"{path}: {word} refuses its arguments: {message(error)}") from error
 
 
 def names_own(decides: Any) -> bool:

@@ -142,15 +142,15 @@ def markdown(entries: Sequence[Entry], pictures: Mapping[str, Sequence[str]]) ->
 def show_record(entry: Entry) -> None:
     """Print the record of a claim: a table in a terminal, and a line for each entry in a pipe."""
     lines = list(record(entry))
-    if not console.out.is_terminal:
+    if not console.screen.out.is_terminal:
         width = max(cell_len(head) for head, _ in lines)
         for head, text in [(entry.name, ""), *lines]:
-            console.say(f"{console.aligned(head, 'left', width)}  {text}".rstrip())
+            console.print_line(f"{console.aligned(head, 'left', width)}  {text}".rstrip())
         return
     table = console.plain_table([entry.name, ""])
     for head, text in lines:
         table.add_row(escape(head), escape(text))
-    console.out.print(table)
+    console.screen.out.print(table)
 
 
 def list_claims(entries: Sequence[Entry], config_dir: Path | None) -> None:
@@ -160,9 +160,9 @@ def list_claims(entries: Sequence[Entry], config_dir: Path | None) -> None:
         minutes = f"{entry.claim.minutes:g}" if entry.claim else ""
         asks = question(entry.name, config_dir)
         table.add_row(*map(escape, (entry.name, entry.text, minutes, asks)))
-    console.out.print(table)
+    console.screen.out.print(table)
     for entry in entries:
         if entry.verdict.word == "failed":
-            console.say(f"{entry.name}: {shortened(entry.verdict.because)}")
+            console.print_line(f"{entry.name}: {shortened(entry.verdict.because)}")
         elif entry.left_out:
-            console.say(f"{entry.name}: {left_out_text(entry.left_out)}")
+            console.print_line(f"{entry.name}: {left_out_text(entry.left_out)}")

@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> None:
             with speaking(language):
                 draw(outcome, arguments.output)
         if arguments.format != "json":
-            console.say(
+            console.print_line(
                 f"the {'page' if arguments.output.suffix == PAGE else 'map'} is in "
                 f"{console.relative(arguments.output)}"
             )

@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> None:
     is_read = arguments.format == "json"  # by a program, which takes nothing else
     if arguments.dry_run and is_read:
         raise RequestError("--dry-run makes no card: leave out --format json")
-    with console.aside(is_read):
+    with console.screen.aside(is_read):
         card = _card(arguments)
     if is_read and card is not None:
         from attnexp.cards.card_file import encoded
@@ -83,7 +83,7 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
         place.require_addable(there, level, seeds, asked, [task.name for task in tasks])
     if arguments.dry_run:
         for task in tasks:
-            console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
+            console.print_line(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
         return None
     place.require_writable()
     minutes = arguments.minutes or MINUTES[level]
@@ -116,7 +116,7 @@ def _rows(arguments: argparse.Namespace, into: "Card | None", by_products: bool)
         own = own_words(arguments.config_dir)
         rows = [with_products(row, own) for row in rows]
     for row in rows:
-        console.say(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")
+        console.print_line(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")
     return rows
 
 
@@ -141,7 +141,7 @@ def _written(place: "CardPlace", card: "Card") -> "Card":
 
     card = place.add(card, lambda whole: page(card_content(whole)).encode("utf-8", "replace"))
     show(Report([overview(card)], verdicts=summary_sentences(card)))
-    console.say(f"{console.relative(place.page)}  {console.relative(place.path)}")
+    console.print_line(f"{console.relative(place.page)}  {console.relative(place.path)}")
     return card
 
 

@@ -28,23 +28,23 @@ def main(argv: Sequence[str]) -> None:
         table = console.plain_table(["chapter", "minutes", "about"], right=["minutes"])
         for name in names():
             table.add_row(name, f"{read_chapter(name).minutes:g}", title(name))
-        console.out.print(table)
+        console.screen.out.print(table)
         return
     chapter = read_chapter(arguments.name)
     if not arguments.dry_run:
         minutes = f"{chapter.minutes:g} minute{'' if chapter.minutes == 1 else 's'}"
-        console.say(f"This takes about {minutes} of one core.")
+        console.print_line(f"This takes about {minutes} of one core.")
     for step in chapter.steps:
-        console.say(step.command)
-        console.say(f"    {step.shows}")
+        console.print_line(step.command)
+        console.print_line(f"    {step.shows}")
         if not arguments.dry_run:
             _run(step.command)
     if not arguments.dry_run:
-        console.say("The pictures:")
+        console.print_line("The pictures:")
         for pattern in (pattern for step in chapter.steps for pattern in step.pictures):
             drawn = sorted(map(str, Path().glob(pattern)))
-            console.say(f"  {', '.join(drawn) or f'{pattern} (not drawn)'}")
-        console.say(f"What to see in them: attnexp docs {Path(chapter.page).stem}")
+            console.print_line(f"  {', '.join(drawn) or f'{pattern} (not drawn)'}")
+        console.print_line(f"What to see in them: attnexp docs {Path(chapter.page).stem}")
 
 
 def make_parser() -> Arguments:
@@ -65,7 +65,7 @@ def _run(command: str) -> None:
     from attnexp.cli.main import run  # which imports the modules of verbs
 
     code = run(shlex.split(command)[1:])
-    console.out.print()
+    console.screen.out.print()
     if code:
         console.warn_aside("the chapter stops here; the same command goes on from there")
         raise CommandEnded(code)

@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
     require_drawing(arguments, drawing, "name a claim, without --dry-run")
     if arguments.output is not None and not arguments.dry_run:
         require_output("--output", arguments.output)
-    with console.aside(is_read):
+    with console.screen.aside(is_read):
         entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
     if arguments.dry_run:
         return
@@ -71,7 +71,7 @@ def main(argv: Sequence[str]) -> None:
         }
         write_output("--output", arguments.output, markdown(entries, pictures).encode())
         if not is_read:
-            console.say(f"wrote {arguments.output}")
+            console.print_line(f"wrote {arguments.output}")
     if is_read:
         sys.stdout.write(json.dumps([plain(entry) for entry in entries]) + "\n")
     elif len(chosen) == 1:

@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.config.restore import restore
     from attnexp.config.trust import read_trust
     from attnexp.core.batch import Seq2SeqSpec
-    from attnexp.plots.terminal import Terminal, draw_attention, print_line
+    from attnexp.plots.terminal import Terminal, draw_attention, print_encodable
     from attnexp.runs.attention import StoredAttention, View
     from attnexp.tasks.decoding import ask
     from attnexp.training.record.stored_tensors import arrays
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
             answer = ask(run.model, spec, source)
     except ValueError as error:
         raise RequestError(str(error)) from error
-    console.say(f"{source} -> {answer.text}")
+    console.print_line(f"{source} -> {answer.text}")
     if answer.unknown:
         console.warn(
             f"not in the training data, and read as <unk>: {', '.join(map(repr, answer.unknown))}"
@@ -68,9 +68,9 @@ def main(argv: Sequence[str]) -> None:
         arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
     )
     view = View(arguments.attention, arguments.layer, arguments.head)
-    terminal = Terminal.of(console.out)
+    terminal = Terminal.of(console.screen.out)
     for line in draw_attention(attention, view, terminal):
-        print_line(terminal, line)
+        print_encodable(terminal, line)
 
 
 def make_parser() -> Arguments:

@@ -29,18 +29,18 @@ def main(argv: Sequence[str]) -> None:
         table = console.plain_table(["page", "about"])
         for name, path in pages.items():
             table.add_row(name, escape(summary(path.read_text(encoding="utf-8"))))
-        console.out.print(table)
+        console.screen.out.print(table)
         return
     name = Path(arguments.page).stem
     if name not in pages:
         raise RequestError(f"page {none_of(arguments.page, pages, 'attnexp docs')}")
     text = pages[name].read_text(encoding="utf-8")
-    if not console.out.is_terminal:
-        console.out.print(text, markup=False, soft_wrap=True, end="")
+    if not console.screen.out.is_terminal:
+        console.screen.out.print(text, markup=False, soft_wrap=True, end="")
         return
     from rich.markdown import Markdown
 
-    console.out.print(Markdown(text, hyperlinks=False))
+    console.screen.out.print(Markdown(text, hyperlinks=False))
 
 
 def make_parser() -> Arguments:

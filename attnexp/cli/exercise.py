@@ -64,11 +64,13 @@ def main(argv: Sequence[str]) -> None:
         for name in exercises.names():
             exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
             table.add_row(name, exercise.chapter, exercises.question(name), exercises.state(name))
-        console.out.print(table)
+        console.screen.out.print(table)
     elif arguments.action == "start":
         folder = exercises.start(arguments.name, arguments.folder)
         questions = [console.relative(path) for path in sorted(folder.glob("README*.md"))]
-        console.say(f"The question is in {' and '.join(questions) or console.relative(folder)}.")
+        console.print_line(
+            f"The question is in {' and '.join(questions) or console.relative(folder)}."
+        )
     elif arguments.action == "hint":
         _print(exercises.text_of(arguments.name, exercises.HINT, arguments.lang))
     elif arguments.action == "solution":
@@ -86,7 +88,7 @@ def main(argv: Sequence[str]) -> None:
 
 def _print(text: str) -> None:
     """Print a text of several lines as it is."""
-    console.out.print(text.rstrip(), markup=False, soft_wrap=True)
+    console.screen.out.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
 def make_parser() -> Arguments:
@@ -150,7 +152,7 @@ def check(arguments: argparse.Namespace) -> None:
         for each in checks:
             mark = "[good]passed [/]" if each.passed else "[bad]not yet[/]"
             text = each.name if each.sentence == each.name else f"{each.name}: {each.sentence}"
-            console.out.print(f"{mark}  {escape(text)}", soft_wrap=True)
+            console.screen.out.print(f"{mark}  {escape(text)}", soft_wrap=True)
     if failed:
         raise RunFailedError(f"not yet: {failed} of {len(checks)} checks have not passed")
     with writable("FOLDER", folder):

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from attnexp.cli.verbs import VERBS
 from attnexp.config.groups import check_own, choices, defaults
-from attnexp.core.console import aligned, out
+from attnexp.core.console import aligned, screen
 from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.settings import GROUPS
 
@@ -58,39 +58,39 @@ def show_help(argv: Sequence[str]) -> None:
 
 
 def _show_first(extra: Path | None) -> None:
-    out.print("[bold]attnexp[/] runs and compares attention mechanisms.\n")
-    out.print("[bold]Usage[/]")
-    out.print("  attnexp \\[NAME=VALUE ...]           one run")
-    out.print("  attnexp -m NAME=VALUE,VALUE ...    a sweep: one run for every combination")
+    screen.out.print("[bold]attnexp[/] runs and compares attention mechanisms.\n")
+    screen.out.print("[bold]Usage[/]")
+    screen.out.print("  attnexp \\[NAME=VALUE ...]           one run")
+    screen.out.print("  attnexp -m NAME=VALUE,VALUE ...    a sweep: one run for every combination")
     _show_verbs(FIRST)
-    out.print("  attnexp --cfg job                  the whole configuration, and no run")
-    out.print("  attnexp --hydra-help               Hydra's own options")
+    screen.out.print("  attnexp --cfg job                  the whole configuration, and no run")
+    screen.out.print("  attnexp --hydra-help               Hydra's own options")
     others = " ".join(verb for verb in VERBS if verb not in FIRST)
     named = fill(others, WIDEST, initial_indent="  ", subsequent_indent="  ")
-    out.print(f"More verbs, by `attnexp --help verbs`:\n{named}\n")
-    out.print("[bold]Choices[/], each listed with its formula by `attnexp --help NAME`")
+    screen.out.print(f"More verbs, by `attnexp --help verbs`:\n{named}\n")
+    screen.out.print("[bold]Choices[/], each listed with its formula by `attnexp --help NAME`")
     default = defaults()
     for group in GROUPS:
         line = _names(group, extra, default.get(group))
-        out.print(f"  [name]{group + '=':<12}[/]{escape(line)}")
-    out.print("\n[bold]Examples[/]")
+        screen.out.print(f"  [name]{group + '=':<12}[/]{escape(line)}")
+    screen.out.print("\n[bold]Examples[/]")
     for command, line in EXAMPLES:
-        out.print(f"  {escape(command):<43}{escape(line)}", soft_wrap=True)
+        screen.out.print(f"  {escape(command):<43}{escape(line)}", soft_wrap=True)
 
 
 def _show_verbs(verbs: Sequence[str]) -> None:
     for verb in verbs:
-        out.print(f"  {f'attnexp {verb} --help':<35}{escape(VERBS[verb][1])}")
+        screen.out.print(f"  {f'attnexp {verb} --help':<35}{escape(VERBS[verb][1])}")
 
 
 def _show_group(group: str, extra: Path | None) -> None:
-    out.print(f"[bold]{group}=[/]")
+    screen.out.print(f"[bold]{group}=[/]")
     listed = choices(group, extra)
     width = max((cell_len(choice.name) for choice in listed), default=0)
     default = defaults().get(group)
     for choice in listed:
         line = f"{choice.line} {DEFAULT}" if choice.name == default else choice.line
-        out.print(f"  [name]{aligned(choice.name, 'left', width)}[/]  {escape(line)}")
+        screen.out.print(f"  [name]{aligned(choice.name, 'left', width)}[/]  {escape(line)}")
 
 
 def _names(group: str, extra: Path | None, default: str | None) -> str:

@@ -66,9 +66,9 @@ def main(argv: Sequence[str]) -> None:
     new, replaced, same = counts["new"], counts["replaced"], counts["the same"]
     said = f", replaced {replaced} that had changed" * bool(replaced)
     said += f", and {same} were there" * bool(same)
-    console.say(f"imported {console.count_text(new, 'run')} into {folder}{said}")
+    console.print_line(f"imported {console.count_text(new, 'run')} into {folder}{said}")
     for sentence in decided:
-        console.say(sentence)
+        console.print_line(sentence)
     for sentence in notes:
         console.warn(sentence)
     if gone := imports.gone():

@@ -80,14 +80,16 @@ def main(argv: Sequence[str]) -> None:
         "test": folder / f"test_{name}.py",
     }
     _write({path: _filled(arguments.kind, part, name) for part, path in files.items()})
-    console.say(f"wrote {files['class']}, {files['choice']} and {files['test']}")
-    console.say(f"fill in {methods} in {files['class']}, and write the worked case of the test,")
-    console.say("which fails until then; then")
-    console.say(f"  python -m pytest {files['test']}")
+    console.print_line(f"wrote {files['class']}, {files['choice']} and {files['test']}")
+    console.print_line(
+        f"fill in {methods} in {files['class']}, and write the worked case of the test,"
+    )
+    console.print_line("which fails until then; then")
+    console.print_line(f"  python -m pytest {files['test']}")
     own = f"--config-dir {folder / 'conf'}"
     words = f"{AROUND.get(group, '')}{group}={name}"
     line = f"probe RUN {name} {own}" if group == "law" else f"{own} {words}"
-    console.say(f"  attnexp {line}")
+    console.print_line(f"  attnexp {line}")
 
 
 def make_parser() -> Arguments:
@@ -107,9 +109,9 @@ def _write_claim(name: str, folder: Path) -> None:
         raise RequestError(f"claim {name} is one of attnexp's own: choose another name")
     path = folder / "conf" / claims.GROUP / name / claims.FILE
     _write({path: _filled("claim", "claim", name)})
-    console.say(f"wrote {path}: fill in its source, its sweeps and its decision,")
-    console.say("and write the prediction before the first run; then")
-    console.say(f"  attnexp claims {name} --config-dir {folder / 'conf'}")
+    console.print_line(f"wrote {path}: fill in its source, its sweeps and its decision,")
+    console.print_line("and write the prediction before the first run; then")
+    console.print_line(f"  attnexp claims {name} --config-dir {folder / 'conf'}")
 
 
 def _check_name(name: str, group: str) -> None:

@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> None:
         options = Options(view, arguments.metric, look, arguments.columns, arguments.most)
         made = []
         for file in drawn(subjects, folder, options, kinds, formats):
-            console.say(console.relative(file))
+            console.print_line(console.relative(file))
             made.append(file)
     if not made:
         raise RequestError(nothing_to_draw(runs))

@@ -83,7 +83,7 @@ def main(argv: Sequence[str]) -> None:
     several = [one.runs for each in compared for one in each.configurations]
     runs = [run for own in several for run in own]
     is_read = output.form != "table" and output.path is None
-    with console.aside(is_read):
+    with console.screen.aside(is_read):
         for own in several:
             probe_runs(own, words, laws, trust)
     compared = comparisons([load_run(run.path) for run in runs])
@@ -109,7 +109,7 @@ def _draw(
     subjects = [load_run(runs[0].path)] if len(runs) == 1 else compared
     with writable("figures", folder):
         for file in drawn(subjects, folder, Options(look=look), ["interventions"]):
-            console.say(console.relative(file))
+            console.print_line(console.relative(file))
 
 
 def make_parser() -> Arguments:

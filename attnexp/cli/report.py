@@ -75,7 +75,7 @@ def keep_writing(arguments: argparse.Namespace) -> None:
             seen = found
             time.sleep(EVERY)
     except KeyboardInterrupt:
-        console.say("the page no longer reloads")
+        console.print_line("the page no longer reloads")
     write(arguments)
 
 
@@ -126,7 +126,7 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     content = report_content(arguments.title, runs, names, programs, progress, arguments.lang)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     told = f"{console.count_text(len(runs), 'run')} in {console.relative(arguments.output)}"
-    console.say(f"{progress}: {told}" if progress else told)
+    console.print_line(f"{progress}: {told}" if progress else told)
 
 
 def _programs(arguments: argparse.Namespace) -> "Models":

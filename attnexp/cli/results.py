@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> None:
             console.warn_aside(sentence)
             emit(Report(), output)
         else:
-            console.say(sentence)
+            console.print_line(sentence)
         return
     if arguments.limit is None:
         arguments.limit = ROWS if output.on_screen else 0

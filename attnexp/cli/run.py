@@ -55,11 +55,13 @@ def run_once(line: CommandLine, job: Job) -> None:
             check_unused(job)
         else:
             _prepared(job)
-        console.say(f"{status.in_plan}: {console.relative(job.folder)}")
+        console.print_line(f"{status.in_plan}: {console.relative(job.folder)}")
         return
     if config.hydra.sweeper.get("params"):
         axes = ", ".join(config.hydra.sweeper.params)
-        console.say(f"This is one run of an experiment; -m runs it for all values of {axes}.")
+        console.print_line(
+            f"This is one run of an experiment; -m runs it for all values of {axes}."
+        )
     say_unused_alone(job)
     if summary := finished_before(job):
         check_unused(job)
@@ -102,7 +104,9 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
 
 def _show_again(job: Job, summary: Summary) -> None:
     """Show a run that has finished before."""
-    console.say(f"This run has finished before on {summary.device}; rerun=true runs it again.")
+    console.print_line(
+        f"This run has finished before on {summary.device}; rerun=true runs it again."
+    )
     if job.config.figures is not False:
         from attnexp.training.record.pictures import draw_missing
 
@@ -111,7 +115,7 @@ def _show_again(job: Job, summary: Summary) -> None:
 
 
 def _waiting(holder: str) -> None:
-    console.say(f"{holder} is at work on this run; waiting for it")
+    console.print_line(f"{holder} is at work on this run; waiting for it")
 
 
 def _failure(folder: Path, error: BaseException) -> str:
@@ -135,14 +139,14 @@ def show_run(folder: Path, summary: Summary) -> None:
     table = console.plain_table(["metric", "value"], right=["value"])
     for name, value in shown.items():
         table.add_row(name, console.number_text(value))
-    console.out.print(table)
+    console.screen.out.print(table)
     if len(shown) < len(run.metrics):
-        console.say(f"{len(run.metrics) - len(shown)} more metrics are in {SUMMARY}")
+        console.print_line(f"{len(run.metrics) - len(shown)} more metrics are in {SUMMARY}")
     for note in run.summary.notes:
         console.warn(note)
-    console.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)
+    console.screen.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)
     pictures = sorted((folder / FIGURES).glob("*.png"))
     for picture in pictures:
-        console.say(console.relative(picture))
+        console.print_line(console.relative(picture))
     where = shlex.quote(console.relative(folder if not pictures else folder.parent))
-    console.say(f"next: attnexp {'results' if pictures else 'plot'} {where}")
+    console.print_line(f"next: attnexp {'results' if pictures else 'plot'} {where}")

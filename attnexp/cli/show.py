@@ -34,13 +34,13 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.plots.lines import asked_columns, widths_of, words
-    from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_line
+    from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_encodable
     from attnexp.runs.attention import View
     from attnexp.runs.folder import load_run, not_as_written
 
     run = load_run(arguments.run)
-    terminal = Terminal.of(console.out)
-    say = partial(print_line, terminal)
+    terminal = Terminal.of(console.screen.out)
+    say = partial(print_encodable, terminal)
     say(Text(run.title, style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(run).items())
     first = [

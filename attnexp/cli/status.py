@@ -40,8 +40,8 @@ def main(argv: Sequence[str]) -> None:
 
     while True:
         progress = progress_of(arguments.folder)
-        if arguments.watch and console.out.is_terminal:
-            console.out.clear()
+        if arguments.watch and console.screen.out.is_terminal:
+            console.screen.out.clear()
         warn_skipped(progress.skipped)
         for sentence in progress.of_other_versions:
             console.warn_aside(sentence)
@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
         elif progress.counts:
             show(progress)
         else:
-            console.say(f"there are no runs below {arguments.folder}")
+            console.print_line(f"there are no runs below {arguments.folder}")
         if not arguments.watch or not (progress.running or progress.to_do):
             return
         time.sleep(EVERY)
@@ -85,7 +85,7 @@ def show(progress: "Progress") -> None:
         left = timedelta(seconds=round(progress.seconds_left))
         at_once = len(progress.running)
         pace = f"at {at_once} at a time" if at_once else "one at a time; nothing is running"
-        console.say(f"about {left} left {pace}")
+        console.print_line(f"about {left} left {pace}")
 
 
 def _print(rows: "Sequence[Row]", right: Sequence[str] = ()) -> None:
@@ -94,6 +94,6 @@ def _print(rows: "Sequence[Row]", right: Sequence[str] = ()) -> None:
     table = console.plain_table(list(rows[0]), right=right)
     for row in rows[:SHOWN]:
         table.add_row(*map(escape, row.values()))
-    console.out.print(table)
+    console.screen.out.print(table)
     if len(rows) > SHOWN:
-        console.say(f"and {len(rows) - SHOWN} more")
+        console.print_line(f"and {len(rows) - SHOWN} more")

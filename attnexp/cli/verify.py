@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> None:
     cards = [path for path in arguments.paths if path.suffix == ".json" and not os.path.isdir(path)]
     _require_fit(arguments, cards)
     is_read = arguments.format == "json"  # by a program, which takes nothing else
-    with console.aside(is_read):
+    with console.screen.aside(is_read):
         found = _verify_card(arguments, cards[0]) if cards else _verify(arguments)
     if is_read:
         sys.stdout.write(json.dumps({**found, "tolerance": arguments.tolerance}) + "\n")
@@ -115,12 +115,14 @@ def _verify(arguments: argparse.Namespace) -> dict[str, Any]:
             verdict, record = str(repetition), {**repetition.record(), "why": None}
             for sentence in repetition.surroundings:
                 concerned.setdefault(sentence, []).append(run.path)
-        console.out.print(escape(f"{console.relative(run.folder)}: {verdict}"), soft_wrap=True)
+        console.screen.out.print(
+            escape(f"{console.relative(run.folder)}: {verdict}"), soft_wrap=True
+        )
         records.append({"run": clean(run.path), **record})
     for sentence, paths in concerned.items():
         of = "" if len(runs) == 1 else f" ({len(paths)} of {len(runs)} runs)"
         console.warn(f"{sentence}{of}")
-    console.say(f"not checked: {NOT_CHECKED}")
+    console.print_line(f"not checked: {NOT_CHECKED}")
     return {"runs": records, "not_checked": NOT_CHECKED}
 
 
@@ -151,7 +153,7 @@ def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
             else:
                 verdict, record = str(repetition), {**repetition.record(), "why": None}
         place = f"{clean(trial.name)}, {clean(row.label)}"
-        console.out.print(escape(f"{place}: {clean(verdict)}"), soft_wrap=True)
+        console.screen.out.print(escape(f"{place}: {clean(verdict)}"), soft_wrap=True)
         records.append({"trial": trial.name, "row": row.label, **record})
     told = surroundings(card)
     for sentence in told:
@@ -159,7 +161,7 @@ def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
     every = sum(len(trial.rows) for trial in card.trials)
     verified = sum(record["outcome"] != UNVERIFIED for record in records)
     left = f"{every - verified} of {every} rows, how values were tuned, times and memory"
-    console.say(f"not checked: {left}")
+    console.print_line(f"not checked: {left}")
     records = [{**record, "surroundings": told} for record in records]
     return {"rows": records, "not_checked": left}
 

@@ -23,7 +23,7 @@ from attnexp.config.job import Job
 from attnexp.config.model_memory import check_model_memory
 from attnexp.config.schema import TARGET, check_finite, check_settings, import_target, with_lists
 from attnexp.core.batch import Points
-from attnexp.core.errors import RequestError, choices_text, message
+from attnexp.core.errors import RequestError, any_error_as, choices_text
 from attnexp.core.seeds import generator, seeded
 from attnexp.data.base import Dataset
 from attnexp.estimators.base import Estimator
@@ -301,21 +301,21 @@ class Untrained:
             yield model.to(self.device, self.dtype).eval()
 
 
+def _located(error: BaseException) -> str:
+    """Return the first line of an error, and the line of the file that raised it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    why = error_text(error).partition("\n")[0]
+    return f"{why:.160} ({os.path.basename(last.filename)}, line {last.lineno})"
+
+
 def _made(group: str, node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
     """Return the object that the target of a group makes of its settings.
 
     Raises RequestError for an object of another type than the group's, and if the target raises
     anything but a RequestError or a ValueError: a class of the user's may raise anything.
     """
-    try:
+    with any_error_as(f"{group} cannot be built", _located, but=(RequestError, ValueError)):
         made = build(node, settings, **given)
-    except (RequestError, ValueError):
-        raise
-    except (Exception, SystemExit) as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{os.path.basename(last.filename)}, line {last.lineno}"
-        why = error_text(error).partition("\n")[0]
-        raise RequestError(f"{group} cannot be built: {why:.160} ({where})") from error
     if not isinstance(made, MADE.get(group, object)):
         raise RequestError(
             f"{group}._target_: {settings['_target_']} makes a {type(made).__name__}, and {group} "
@@ -390,13 +390,11 @@ def _check_causal(architecture: object, needed: bool, chosen: Mapping[str, str])
 
 def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
     """Raise RequestError unless the schedule maps updates to finite factors."""
-    try:
+    with any_error_as(
+        f"schedule._target_: {settings['_target_']} makes a {type(schedule).__name__}, and "
+        "schedule takes a function of an update, from 0, and of their number"
+    ):
         factors = [float(schedule(step, 2)) for step in (0, 1)]
-    except (Exception, SystemExit) as error:  # a class of the user's may raise anything
-        raise RequestError(
-            f"schedule._target_: {settings['_target_']} makes a {type(schedule).__name__}, and "
-            f"schedule takes a function of an update, from 0, and of their number: {message(error)}"
-        ) from error
     if not all(map(math.isfinite, factors)):
         raise RequestError(
             f"schedule._target_: {settings['_target_']} gives the factors {factors[0]:g} and "

@@ -11,7 +11,7 @@ from typing import Any
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices
 from attnexp.config.schema import TARGET, check_settings, import_target
-from attnexp.core.errors import RequestError, message
+from attnexp.core.errors import RequestError, any_error_as
 from attnexp.probe.interventions import NamedLaw
 from attnexp.probe.laws.base import Law
 
@@ -50,10 +50,8 @@ def _made(name: str, settings: Mapping[str, Any], argument: str | None, text: st
         own[argument] = _number(text)
     found = import_target(settings, path)
     check_settings(own, found, name)
-    try:
+    with any_error_as(path):
         law = found(**own)
-    except (Exception, SystemExit) as error:  # a class of the user's may raise anything
-        raise RequestError(f"{path}: {message(error)}") from error
     if not isinstance(law, Law):
         raise RequestError(f"{path}: {settings[TARGET]!r} is not a subclass of Law")
     return law

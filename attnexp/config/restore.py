@@ -14,7 +14,7 @@ from attnexp.config.job import Job
 from attnexp.config.resolved import HYDRA, register_resolvers, resolved
 from attnexp.config.trust import VARIABLE, Trust, checked_config
 from attnexp.core import console
-from attnexp.core.errors import RequestError, choices_text
+from attnexp.core.errors import RequestError, any_error_as, choices_text
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import run_key
 from attnexp.runs.place import Place
@@ -89,7 +89,7 @@ def rebuild(
     require_computed(summary, folder)
     stored = {name: value for name, value in summary.config.items() if name not in REPEATED}
     register_resolvers()
-    try:
+    with any_error_as(f"{folder} holds a run that cannot be built again", _in_a_line, RequestError):
         checked = checked_config(stored, trust)
         code = user_code(checked)
         if changed := changed_modules(summary.code, code):
@@ -102,13 +102,11 @@ def rebuild(
         config = OmegaConf.create({**checked, **instead, "native": native, HYDRA: hydra})
         settings = resolved(config)
         return make(Job(config, settings, Place(folder, run_key(settings, code), code)))
-    except RequestError:
-        raise
-    except (Exception, SystemExit) as error:  # what is in the folder may be of any kind
-        why = str(error) if isinstance(error, ValueError) else error_text(error)
-        raise RequestError(
-            f"{folder} holds a run that cannot be built again: {' '.join(why.split())}"
-        ) from error
+
+
+def _in_a_line(error: BaseException) -> str:
+    why = str(error) if isinstance(error, ValueError) else error_text(error)
+    return " ".join(why.split())
 
 
 def _check_variables(names: Sequence[str], config: dict[str, Any], summary: Summary) -> None:

@@ -250,7 +250,7 @@ def setting_of(option: str, after: Sequence[str]) -> str:
 def say_unused_alone(job: "Job") -> None:
     """Name the settings that have an effect only with -m."""
     if words := _typed(job, OF_SWEEPS):
-        console.say(f"no effect without -m: {', '.join(words)}")
+        console.print_line(f"no effect without -m: {', '.join(words)}")
 
 
 def check_unused(job: "Job") -> None:
@@ -268,7 +268,7 @@ def check_unused(job: "Job") -> None:
             build.check_neutral(job)
         except ValueError as error:
             raise RequestError(str(error)) from error
-    console.say(f"no effect on finished runs: {', '.join(words)}")
+    console.print_line(f"no effect on finished runs: {', '.join(words)}")
 
 
 def _typed(job: "Job", names: Collection[str]) -> list[str]:

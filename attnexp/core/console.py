@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -41,7 +41,7 @@ COLOURS = Theme({"note": "dark_orange3", "name": "deep_sky_blue3", "good": "gree
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-class Screen(Console):
+class SafeConsole(Console):
     """A console on which text cannot steer the terminal.
 
     Control characters are shown escaped.
@@ -92,7 +92,7 @@ def make_console(stderr: bool = False) -> Console:
     `!attnexp` in a notebook is a pipe, too. With NO_COLOR nothing is bold or dim either.
     """
     terminal = (sys.stderr if stderr else sys.stdout).isatty() and not in_notebook()
-    return Screen(
+    return SafeConsole(
         stderr=stderr,
         width=None if terminal else WIDE,
         force_terminal=False if in_notebook() else None,
@@ -113,28 +113,60 @@ def in_notebook() -> bool:
     return pager or "JPY_PARENT_PID" in environment
 
 
-out = make_console()
-err = make_console(stderr=True)
+class Screen:
+    """Holds the consoles of the standard output and of the standard error."""
+
+    def __init__(self) -> None:
+        self.out = make_console()
+        self.err = make_console(stderr=True)
+
+    @contextmanager
+    def replaced(self, out: Console, err: Console) -> Iterator[None]:
+        """Print on other consoles for as long as the block takes.
+
+        A bar that is shown already goes on.
+        """
+        before = self.out, self.err
+        self.out, self.err = out, err
+        try:
+            yield
+        finally:
+            self.out, self.err = before
+
+    def silent(self) -> AbstractContextManager[None]:
+        """Print nothing for as long as the block takes."""
+        nothing = SafeConsole(quiet=True, force_terminal=False, width=WIDE, theme=COLOURS)
+        return self.replaced(nothing, nothing)
+
+    def aside(self, is_read: bool) -> AbstractContextManager[None]:
+        """Print everything on the standard error for as long as the block takes, if `is_read`.
+
+        Standard output is then left to a document that a program reads.
+        """
+        return self.replaced(self.err if is_read else self.out, self.err)
 
 
-def say(text: str) -> None:
+screen = Screen()
+
+
+def print_line(text: str) -> None:
     """Print a sentence."""
-    out.print(escape(escaped(text)), soft_wrap=True)
+    screen.out.print(escape(escaped(text)), soft_wrap=True)
 
 
 def warn(text: str) -> None:
     """Print a sentence that begins with `note:`."""
-    out.print(f"[note]note:[/] {escape(escaped(text))}", soft_wrap=True)
+    screen.out.print(f"[note]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def warn_aside(text: str) -> None:
     """Print a note on the standard error, which keeps it out of output that a program reads."""
-    err.print(f"[note]note:[/] {escape(escaped(text))}", soft_wrap=True)
+    screen.err.print(f"[note]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """Print on the standard error what went wrong, in one line of at most 300 characters."""
-    err.print(f"[bad]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
+    screen.err.print(f"[bad]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:
@@ -184,41 +216,12 @@ def relative(path: Path) -> str:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
-    """Print nothing for as long as the block takes. A bar that is shown already goes on."""
-    consoles = globals()
-    before = {name: consoles[name] for name in ("out", "err")}
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        consoles |= dict.fromkeys(before, Screen(file=nowhere, width=WIDE, theme=COLOURS))
-        try:
-            yield
-        finally:
-            consoles |= before
-
-
-@contextmanager
-def aside(is_read: bool) -> Iterator[None]:
-    """Print everything on the standard error for as long as the block takes, if `is_read`.
-
-    Standard output is then left to a document that a program reads.
-    """
-    consoles = globals()
-    before = out
-    if is_read:
-        consoles["out"] = err
-    try:
-        yield
-    finally:
-        consoles["out"] = before
-
-
-@contextmanager
 def status(what: str) -> Iterator[None]:
     """Show what is being done for as long as the block takes, on a terminal alone."""
-    if not out.is_terminal:
+    if not screen.out.is_terminal:
         yield
         return
-    with out.status(escape(what)):
+    with screen.out.status(escape(what)):
         yield
 
 
@@ -228,7 +231,7 @@ def progress(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
 
     A part of a step, such as 2.4, moves the bar and prints no line.
     """
-    shown = _bar(what, total) if out.is_terminal else _lines(what, total)
+    shown = _bar(what, total) if screen.out.is_terminal else _lines(what, total)
     with shown as advance:
         yield advance
 
@@ -249,7 +252,7 @@ def _bar(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[details]}", table_column=Column(no_wrap=True, ratio=1)),
-        console=out,
+        console=screen.out,
         transient=True,
         expand=True,
         refresh_per_second=8,
@@ -279,7 +282,7 @@ def _lines(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
         nonlocal last
         now = time.monotonic()
         if done == int(done) and (done == total or now - last >= LINE_EVERY):
-            say(f"{what} {done}/{total} {details}")
+            print_line(f"{what} {done}/{total} {details}")
             last = now
 
     yield advance

@@ -2,7 +2,7 @@
 
 import errno
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 
@@ -86,6 +86,30 @@ def message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"sys.exit({error.code!r}) was called"
     return str(error)
+
+
+def with_type(error: BaseException) -> str:
+    """Return the type and the text of an error."""
+    return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def any_error_as(
+    what: str,
+    reason: Callable[[BaseException], str] = message,
+    but: type[Exception] | tuple[type[Exception], ...] = (),
+) -> Iterator[None]:
+    """Make any error of a block a RequestError with `what` and the reason.
+
+    Code of the user's and contents of files, which may raise anything, run in such a block. Errors
+    of the types in `but` stay as they are.
+    """
+    try:
+        yield
+    except but:
+        raise
+    except (Exception, SystemExit) as error:
+        raise RequestError(f"{what}: {reason(error)}") from error
 
 
 def refusal(error: OSError) -> str:

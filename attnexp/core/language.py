@@ -74,19 +74,19 @@ def in_chinese(value: Value) -> Value | str:
     return value.zh if isinstance(value, Said) else value
 
 
-def told(text: str) -> str:
+def translate(text: str) -> str:
     """Return a text in the language of the block `speaking`, in English outside of one."""
     return in_chinese(text) if _LANGUAGE.get() == "zh" else str(text)
 
 
 def say(form: str, /, **values: object) -> str:
     """Return a fixed text in the language of the block `speaking`, in English outside of one."""
-    return told(said(form, **values))
+    return translate(said(form, **values))
 
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Let `say` and `told` return texts in one of `LANGUAGES` inside the block."""
+    """Let `say` and `translate` return texts in one of `LANGUAGES` inside the block."""
     token = _LANGUAGE.set(language)
     try:
         yield

@@ -44,7 +44,7 @@ def sweep(*words: str, config_dir: str | Path | None = None) -> NotebookRuns:
     from attnexp.sweeps.line import compared_jobs, run_sweep
 
     line = [*own_words(config_dir), *words, "figures=false"]
-    with console.silent():
+    with console.screen.silent():
         run_sweep(line)
         jobs = compared_jobs(line)
     return NotebookRuns(load_run(job.folder) for job in jobs if job.found.status is Status.FINISHED)

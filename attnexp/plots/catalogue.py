@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core import console
-from attnexp.core.errors import RequestError, none_of
+from attnexp.core.errors import RequestError, none_of, with_type
 from attnexp.plots import style
 from attnexp.plots.animation import encode_animation
 from attnexp.plots.base import Options, Picture, Subject
@@ -236,7 +236,7 @@ def _why(error: Exception) -> str:
         return str(error)
     if isinstance(error, OverflowError) or str(error).startswith(TOO_FAR):
         return "its numbers are too large or too far apart to be drawn"
-    return f"{type(error).__name__}: {error}".partition("\n")[0][:160]
+    return with_type(error).partition("\n")[0][:160]
 
 
 def _named(

@@ -14,7 +14,7 @@ from matplotlib.colors import Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from attnexp.core.language import say, told
+from attnexp.core.language import say, translate
 from attnexp.plots.style import (
     FAINT,
     HEAD,
@@ -132,18 +132,18 @@ def draw_grid(
             _tick(axes.yaxis, one.rows, heights[i], labelled=first)
             _tick(axes.xaxis, one.columns, widths[j], labelled=_is_labelled(cells, i, j))
             if j == 0:
-                own = "" if downwards else told(one.rows.name)
+                own = "" if downwards else translate(one.rows.name)
                 axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{own}".strip())
             if last and not across:
-                axes.set_xlabel(told(one.columns.name))
+                axes.set_xlabel(translate(one.columns.name))
             if i < len(titles) and titles[i][j]:
                 name = wrapped(titles[i][j], widths[j])
                 axes.set_title(name, fontsize=fitting_size(name, widths[j], 9), pad=4)
     size = rcParams["axes.labelsize"]
     if across:
-        figure.supxlabel(told(across), fontsize=size, color=INK)
+        figure.supxlabel(translate(across), fontsize=size, color=INK)
     if downwards:
-        figure.supylabel(told(downwards), fontsize=size, color=INK)
+        figure.supylabel(translate(downwards), fontsize=size, color=INK)
     scale = figure.colorbar(
         ScalarMappable(norm, _colours_of(norm)),
         ax=list(grid[:, -1]),

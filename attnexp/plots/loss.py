@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text
-from attnexp.core.language import capitalized, said, say, told
+from attnexp.core.language import capitalized, said, say, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import asked_columns, runs_of, wants_log, words
 from attnexp.plots.style import (
@@ -56,7 +56,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
             draw_band(axes, epochs, values, "" if i else name, dashed, place, len(trained))
     _mark_second_starts(axes, [run for one, _, _ in trained for run in one.runs])
     for i, column in enumerate(columns) if len(columns) > 1 else ():
-        axes.plot([], [], LINES[i % len(LINES)], color=INK, label=told(words(column)))
+        axes.plot([], [], LINES[i % len(LINES)], color=INK, label=translate(words(column)))
     name_lines(axes)
     yield file_word(options.metric if options.metric in columns else "loss"), figure
 
@@ -82,7 +82,7 @@ def _mark_second_starts(axes: Axes, runs: Sequence[Run]) -> None:
 
 def _set_axes(axes: Axes, columns: Sequence[str], values: Sequence[NDArray[np.float64]]) -> None:
     axes.set_xlabel(say("epoch"))
-    axes.set_ylabel(told(_name(columns)))
+    axes.set_ylabel(translate(_name(columns)))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     together = np.concatenate([each.ravel() for each in values])

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core.errors import RequestError
-from attnexp.core.language import capitalized, joined, numbered, said, told
+from attnexp.core.language import capitalized, joined, numbered, said, translate
 from attnexp.plots.answers import with_answer
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
@@ -65,7 +65,7 @@ def _attention_figure(run: Run, options: Options) -> Figure:
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
     seen: str = said("{name} attention", name=name)
-    across, down = [told(numbered(said("head"), head + 1)) for head in shown_heads], [""]
+    across, down = [translate(numbered(said("head"), head + 1)) for head in shown_heads], [""]
     if alone:
         layer, head = shown_layers[0], shown_heads[0]
         cells = [[_map(run, name, example, layer, head) for example in examples]]
@@ -77,12 +77,12 @@ def _attention_figure(run: Run, options: Options) -> Figure:
         down = [
             "\n".join(
                 example_names([i]) * several
-                + [told(numbered(said("layer"), layer + 1))] * (layers > 1)
+                + [translate(numbered(said("layer"), layer + 1))] * (layers > 1)
             )
             for i, layer in pairs
         ]
     subtitle = subtitle_of(seen, run.primary, cells)
-    return _grid(cells, across, down, told(run.title), subtitle, options)
+    return _grid(cells, across, down, translate(run.title), subtitle, options)
 
 
 def _grid(
@@ -123,7 +123,7 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
     epochs = _spread(kept, _most(options, COLUMNS))
     cells = [[_grown(run, epoch, options.view) for epoch in epochs] for _, run in rows]
     across, down = (
-        [told(numbered(said("epoch"), epoch)) for epoch in epochs],
+        [translate(numbered(said("epoch"), epoch)) for epoch in epochs],
         [name for name, _ in rows],
     )
     title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
@@ -136,7 +136,7 @@ def growth_frames(comparison: Comparison, options: Options) -> Iterator[Figure]:
     cells = [[_grown(run, epoch, options.view) for _, run in rows] for epoch in epochs]
     for epoch, maps in zip(epochs, cells, strict=True):
         title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
-        title += told(said(", ")) + told(numbered(said("epoch"), epoch))
+        title += translate(said(", ")) + translate(numbered(said("epoch"), epoch))
         names = [name for name, _ in rows]
         yield draw_named(maps, names, title, subtitle, options.columns, [*chain(*cells)])
 
@@ -204,12 +204,14 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     first = comparison.configurations[0].with_seed(seeds[0]).attention
     across = example_names(first.resolve(options.view, _most(options, EXAMPLES)).examples)
     if one_example:
-        across = [told(numbered(said("seed"), seed)) for seed in seeds] if len(seeds) > 1 else [""]
+        several = len(seeds) > 1
+        across = [translate(numbered(said("seed"), seed)) if several else "" for seed in seeds]
     which = "" if len(seeds) > 1 else numbered(said("seed"), seeds[0])
     subtitle = subtitle_of(_seen(comparison, seeds[0], options.view), which, rows)
-    title, names = told(comparison.titled(capitalized(said("attention")))), names_of(comparison)
+    title = translate(comparison.titled(capitalized(said("attention"))))
+    names = names_of(comparison)
     if many:
-        which = "" if one_example else told(said(", ")) + across[0]
+        which = "" if one_example else translate(said(", ")) + across[0]
         alone, columns = [row[0] for row in rows], options.columns
         if columns is None and options.look.width is not None:
             columns = _columns(options.look, len(alone))
@@ -251,7 +253,7 @@ def _answered_maps(run: Run, options: Options) -> list[Map]:
 
 def example_names(examples: Sequence[int]) -> list[str]:
     """Return the names of examples, which count from 1."""
-    return [told(numbered(said("example"), example + 1)) for example in examples]
+    return [translate(numbered(said("example"), example + 1)) for example in examples]
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
@@ -267,7 +269,7 @@ def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
     if any(one.rows.decoded for one in maps):
         wrong = any(len(one.rows.wrong) for one in maps)
         answers = said("red: target≠decoded") if wrong else said("decoded as the target")
-    return told(joined(said(", "), filter(None, [seen, more, points, gold, answers, hatched])))
+    return translate(joined(said(", "), filter(None, [seen, more, points, gold, answers, hatched])))
 
 
 def _spread(epochs: list[int], most: int) -> list[int]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from attnexp.core.language import said, told
+from attnexp.core.language import said, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import runs_of, spans_powers
 from attnexp.plots.style import (
@@ -68,7 +68,7 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     title = title_of(comparison, number)
     seeded = any(sample.spread.n > 1 for _, sample in rows)
     subtitle = SEEDED if seeded else seed_of(comparison)
-    figure = new_figure(wide + AXIS, HEAD + max(tall, 1.2), title, told(subtitle))
+    figure = new_figure(wide + AXIS, HEAD + max(tall, 1.2), title, translate(subtitle))
     below_title(figure)
     axes = figure.add_subplot()
     for place, (_, sample) in enumerate(rows):

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from attnexp.core.language import numbered, said, say, told
+from attnexp.core.language import numbered, said, say, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.style import draw_band, line_styles, name_lines, new_figure, panels
 from attnexp.runs.folder import Run
@@ -56,7 +56,7 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     shown = said("{kind} positions", kind=run.choices["positions"])
     if side:
         shown = said("{shown} of the {side}", shown=shown, side=side)
-    figure = new_figure(8.8, 3.7, told(run.title), told(shown))
+    figure = new_figure(8.8, 3.7, translate(run.title), translate(shown))
     heat = min(max(2.4 * dim / max(count, 1), 1.2), 2.6)
     ((left, right),) = panels(figure, columns=2, width_ratios=[heat, 5.3 - heat])
     largest = float(np.abs(table).max())
@@ -67,7 +67,7 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     figure.colorbar(drawn, ax=left, fraction=0.06).outline.set_visible(False)
     for place, (one, line) in enumerate(zip(_chosen(dim), line_styles(CURVES), strict=False)):
         values = table[None, :, one]
-        name = told(numbered(said("dimension"), one))
+        name = translate(numbered(said("dimension"), one))
         draw_band(right, np.arange(float(count)), values, name, line, place, CURVES)
     right.set_xlabel(say("position"))
     for axis in (left.xaxis, left.yaxis, right.xaxis):

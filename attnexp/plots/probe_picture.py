@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from attnexp.core.language import joined, said, say, told
+from attnexp.core.language import joined, said, say, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.look import Look
 from attnexp.plots.style import (
@@ -67,7 +67,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     parts = [said("dashed: with the learned weights")]
     if grids:
         parts.append(said("squares: change of {metric} when the head is taken out", metric=metric))
-    below = told(joined(said("; "), parts))
+    below = translate(joined(said("; "), parts))
     heads_across = _grids_across(grids, options.look)
     title = title_of(comparison, said("Interventions"))
     figure, axes, squares = _figure(title, below, rows, labels, grids, heads_across)

@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from attnexp.core.language import joined, said, say, told
+from attnexp.core.language import joined, said, say, translate
 from attnexp.plots.lines import Response, held_out_points, training_points
 from attnexp.plots.style import (
     FAINT,
@@ -42,13 +42,13 @@ ON_SURFACE: Style = {"s": 22, "edgecolors": "white", "linewidths": 0.8, "clip_on
 
 def draw_points(axes: Axes, points: NDArray[np.float64], style: Style, x: int = 0) -> None:
     """Draw y, the last column of points, against one of their inputs."""
-    axes.scatter(points[:, x], points[:, -1], **{**style, "label": told(style["label"])})
+    axes.scatter(points[:, x], points[:, -1], **{**style, "label": translate(style["label"])})
 
 
 def draw_surface(run: Run, surface: Response) -> Figure:
     """Return the prediction over two inputs as colours, with the rows in the colour of their y."""
     x_names, y_name = run.attention.x_names, run.attention.y_name
-    figure = new_figure(5.9, 4.7, told(run.title), run.primary)
+    figure = new_figure(5.9, 4.7, translate(run.title), run.primary)
     ((axes,),) = panels(figure)
     first, second = (np.unique(surface.x[:, i]) for i in range(2))
     z = surface.prediction.reshape(len(first), len(second)).T
@@ -84,7 +84,7 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
         parts.append(said("the {shown} of {count} inputs that change it most", **counts))
     rows, across = -(-len(shown) // ACROSS), min(len(shown), ACROSS)
     size = 2.5 * across + 1.9, 2.5 * rows + HEAD
-    figure = new_figure(*size, told(run.title), told(joined(said("; "), parts)))
+    figure = new_figure(*size, translate(run.title), translate(joined(said("; "), parts)))
     grid = panels(figure, rows, across, sharey=True)
     trained, tested = training_points(run), held_out_points(run)
     for axes, at in zip(grid.flat, shown, strict=False):

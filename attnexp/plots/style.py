@@ -30,7 +30,7 @@ from rich.cells import cell_len
 
 from attnexp.core import console
 from attnexp.core.errors import shortened_value
-from attnexp.core.language import Said, counted, numbered, said, say, told
+from attnexp.core.language import Said, counted, numbered, said, say, translate
 from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
@@ -253,7 +253,7 @@ def bands_of(comparison: Comparison, count: int) -> str:
     if comparison.alone:
         return comparison.alone.primary
     if all(len(one.runs) == 1 for one in comparison.configurations):
-        return told(seed_of(comparison))
+        return translate(seed_of(comparison))
     over, spread = seeds_of(comparison), range_of(count)
     return say("line: mean over {seeds}, {range}: smallest to largest", seeds=over, range=spread)
 
@@ -283,7 +283,7 @@ def line_axes(comparison: Comparison, shown: str, count: int) -> tuple[Figure, A
 
 def title_of(comparison: Comparison, shown: str) -> str:
     """Return the title of a run alone, else that of the picture with its data."""
-    return told(comparison.alone.title if comparison.alone else comparison.titled(shown))
+    return translate(comparison.alone.title if comparison.alone else comparison.titled(shown))
 
 
 def lines_of(comparison: Comparison) -> list[tuple[Configuration, str, Line]]:
@@ -317,7 +317,7 @@ def best_of(
     order = sorted(range(len(lines)), key=lambda i: _rank(lines[i][0]))
     best, found, others = set(order[:DIRECT]), iter(line_styles(DIRECT)), len(lines) - DIRECT
     shown: list[tuple[Configuration, str, Line]] = []
-    grey = told(counted("{count} other", others))
+    grey = translate(counted("{count} other", others))
     names = iter([grey, *["_other"] * others])
     for i, (one, name, _) in enumerate(lines):
         shown.append((one, name, next(found)) if i in best else (one, next(names), OTHERS))

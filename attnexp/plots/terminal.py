@@ -122,16 +122,16 @@ def draw_attention(attention: StoredAttention, view: View, terminal: Terminal) -
     ]
 
 
-def print_line(terminal: Terminal, text: Text) -> None:
+def print_encodable(terminal: Terminal, text: Text) -> None:
     """Print a line, with `?` in each column of a character that the console cannot encode."""
     plain = text.plain.replace(SPACE, "_")
     shown = text if terminal.unicode else Text("".join(map(_encodable, plain)))
-    console.out.print(shown, soft_wrap=True)
+    console.screen.out.print(shown, soft_wrap=True)
 
 
 def _encodable(character: str) -> str:
     try:
-        character.encode(console.out.encoding)
+        character.encode(console.screen.out.encoding)
     except UnicodeEncodeError:
         return "?" * cell_len(character)
     return character

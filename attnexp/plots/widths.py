@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.language import capitalized, said, say, told
+from attnexp.core.language import capitalized, said, say, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.style import (
     INK,
@@ -62,7 +62,7 @@ def _subtitle(comparison: Comparison) -> str:
     """Return the primary metric of a run alone, else the seed of all or how many there are."""
     if comparison.alone:
         return comparison.alone.primary
-    return told(seed_of(comparison) or seeds_of(comparison))
+    return translate(seed_of(comparison) or seeds_of(comparison))
 
 
 def _checked(runs: Sequence[Run]) -> list[Run]:

@@ -14,7 +14,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import is_signed
 from attnexp.core.batch import Batch, Points, Seq2SeqSpec
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import any_error_as, with_type
 from attnexp.core.seeds import generator
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.laws.base import Law, Rows
@@ -113,13 +113,10 @@ class Pass:
 
 def _replaced(law: Law, rows: Rows) -> Tensor:
     """Return the weights of a law. Raises RequestError for one that fails, and for other shapes."""
-    try:
+    with any_error_as(f"the law {type(law).__name__} failed", with_type):
         found = law.replace(rows)
         if found.shape != rows.weights.shape:
             raise ValueError(f"weights of {[*rows.weights.shape]} became {[*found.shape]}")
-    except (Exception, SystemExit) as error:  # a class of the user's may raise anything
-        name = type(law).__name__
-        raise RequestError(f"the law {name} failed: {type(error).__name__}: {error}") from error
     return found
 
 

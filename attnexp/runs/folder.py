@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, any_error_as
 from attnexp.core.language import said
 from attnexp.runs import files
 from attnexp.runs.attention import StoredAttention, as_attention, as_snapshots
@@ -199,10 +199,8 @@ class Run:
             arrays, metadata = files.read_tensors(path)
         except FileNotFoundError:
             return None
-        try:
+        with any_error_as(f"{path}", error_text):
             return read(arrays, metadata)
-        except Exception as error:  # the file may hold any arrays
-            raise RequestError(f"{path}: {error_text(error)}") from error
 
     @property
     def changed_files(self) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from attnexp.core.errors import FULL, RequestError, refusal
+from attnexp.core.errors import FULL, RequestError, refusal, with_type
 from attnexp.runs import lock
 from attnexp.runs.files import (
     OF_RESULTS,
@@ -395,7 +395,7 @@ def error_text(error: BaseException) -> str:
             "choose a smaller train.batch_size, smaller sizes in arch and model, or shorter "
             "sequences"
         )
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+    return with_type(error).rstrip(": ")
 
 
 _DECODER = msgspec.json.Decoder(Summary)

@@ -103,12 +103,14 @@ def show_results(composer: Composer, plan: Plan) -> None:
         name = experiment or pictures_name(composer.config.hydra.overrides.task)
         _show_pictures(ended, root / FIGURES / name, anew=bool(plan.to_do))
     where = shlex.quote(console.relative(root))
-    console.say("next:")
-    console.say(f"  attnexp results {where}  # the table of all runs")
+    console.print_line("next:")
+    console.print_line(f"  attnexp results {where}  # the table of all runs")
     if ended:
         run = shlex.quote(console.relative(ended[0].folder))
-        console.say(f"  attnexp plot {run}  # the pictures of one run")
-        console.say(f"  attnexp report {where}  # one page with tables, curves and attention")
+        console.print_line(f"  attnexp plot {run}  # the pictures of one run")
+        console.print_line(
+            f"  attnexp report {where}  # one page with tables, curves and attention"
+        )
 
 
 def _has_value(job: PlannedJob) -> bool:
@@ -121,7 +123,7 @@ def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:
     """Draw the configurations compared into a folder, and name the files."""
     number = len({configuration_of(job) for job in ended})
     if number > MOST_COMPARED:
-        console.say(
+        console.print_line(
             f"{number} configurations are too many for one picture: "
             "attnexp plot --where draws some of them"
         )
@@ -129,7 +131,7 @@ def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:
     if anew or not list(into.glob("*.png")):
         draw_pictures([job.folder for job in ended], into)
     for file in sorted(into.glob("*.png")):
-        console.say(console.relative(file))
+        console.print_line(console.relative(file))
 
 
 def pictures_name(overrides: Sequence[str]) -> str:
@@ -170,7 +172,7 @@ def _show_counts(statuses: Iterable[Status], word: Callable[[Status], str]) -> N
     for status in Status:
         if counts[status]:
             table.add_row(word(status), str(counts[status]))
-    console.out.print(table)
+    console.screen.out.print(table)
 
 
 def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> None:
@@ -178,6 +180,6 @@ def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) 
         table = console.plain_table(titles)
         for row in rows[:ROWS]:
             table.add_row(*map(escape, row))
-        console.out.print(table)
+        console.screen.out.print(table)
     if len(rows) > ROWS:
-        console.say(f"and {console.count_text(len(rows) - ROWS, f'more {what}')}")
+        console.print_line(f"and {console.count_text(len(rows) - ROWS, f'more {what}')}")

@@ -73,7 +73,7 @@ class SweepProgress:
             self.outcomes[job.folder] = outcome
             self._running.pop(job.folder, None)
         if outcome.status is Status.FAILED and (known is None or known.status is not Status.FAILED):
-            console.out.print(
+            console.screen.out.print(
                 f"[bad]failed:[/] {escape(job.label)}: {escape(first_line(outcome.error))}",
                 soft_wrap=True,
             )
@@ -166,14 +166,14 @@ def displayed(progress: SweepProgress) -> Iterator[None]:
 
 def _follow(progress: SweepProgress, stopped: threading.Event) -> None:
     """Show bars on a terminal, and elsewhere a line at intervals, which suits a log file."""
-    display = Live(console=console.out, transient=True, refresh_per_second=4)
+    display = Live(console=console.screen.out, transient=True, refresh_per_second=4)
     begin = last = time.monotonic()
     pause = INTERVAL
     try:
         while not stopped.wait(pause):
             now = time.monotonic()
             progress.update()
-            if console.out.is_terminal:
+            if console.screen.out.is_terminal:
                 display.update(_bars(progress))
                 if now - begin > console.PATIENCE:
                     display.start()
@@ -181,7 +181,7 @@ def _follow(progress: SweepProgress, stopped: threading.Event) -> None:
                 last = now
                 done = f"{len(progress.outcomes)} of {progress.total} jobs"
                 with suppress(OSError):  # a full disk ends the sweep where the main thread prints
-                    console.say(f"sweep: {done}, {progress.text()}")
+                    console.print_line(f"sweep: {done}, {progress.text()}")
             pause = max(INTERVAL, 10 * (time.monotonic() - now))
     finally:
         display.stop()

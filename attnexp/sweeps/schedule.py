@@ -196,7 +196,7 @@ class Scheduler:
                 ) from None
             if not isinstance(error, FailedFastError):
                 raise
-            console.say("fail_fast=true: the remaining jobs are not run")
+            console.print_line("fail_fast=true: the remaining jobs are not run")
         finally:
             show_outcomes(self._plan.jobs, self._outcomes())
         total = len(self._plan.jobs)
@@ -225,7 +225,7 @@ class Scheduler:
                 started = self._run_round(free)
                 continue
             if not announced:
-                console.say(f"waiting for {len(held)} jobs that another process is running")
+                console.print_line(f"waiting for {len(held)} jobs that another process is running")
                 announced = True
             time.sleep(lock.RETRY)
             self._progress.update()

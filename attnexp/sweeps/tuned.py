@@ -80,13 +80,13 @@ def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) ->
     warn_of_code(plan)
     count = len(jobs.configurations)
     named = console.count_text(count, "configuration")
-    console.say(f"tuning {' and '.join(jobs.names)}: {len(tuning_runs)} runs for {named}")
+    console.print_line(f"tuning {' and '.join(jobs.names)}: {len(tuning_runs)} runs for {named}")
     if dry_run:
         require_fit(composer, plan, partial(composer.job, jobs.axes))
         show_plan(plan)
         if plan.to_do:
             seeds = len(jobs.compared_seeds)
-            console.say(f"then {named}, each at its best values, with {seeds} seeds")
+            console.print_line(f"then {named}, each at its best values, with {seeds} seeds")
         else:
             show_plan(jobs.plan(jobs.compared(jobs.choose(tried))))
         return
@@ -126,7 +126,7 @@ def _run_tuning(jobs: "TunedJobs", plan: Plan, executor: Executor) -> dict[Case,
         if not further:
             return tried
         plan = plan_of(further, composer.rerun)
-        console.say(f"tuning goes on with {console.count_text(len(plan.jobs), 'run')}")
+        console.print_line(f"tuning goes on with {console.count_text(len(plan.jobs), 'run')}")
 
 
 class TunedJobs:
@@ -280,7 +280,7 @@ class TunedJobs:
             ]
             reached = console.number_text(tuned.means[tuned.best])
             table.add_row(*map(escape, cells), reached, str(failed or ""))
-        console.out.print(table)
+        console.screen.out.print(table)
         beyond = [
             f"{self._label(configuration)}: the best {axis.name}, {_value(tuned.best[place])}, is "
             "the last one tried in its direction: a better one may lie beyond"

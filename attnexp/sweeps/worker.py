@@ -50,7 +50,7 @@ def main(
     os.environ.clear()
     os.environ.update(environment)
     multiprocessing.current_process().daemon = False  # jobs may start processes
-    console.out.quiet = console.err.quiet = True
+    console.screen.out.quiet = console.screen.err.quiet = True
     compiled.remember(steps)
     register_resolvers()
     with suppress(EOFError, OSError, KeyboardInterrupt):

@@ -75,7 +75,7 @@ def emit(report: Report, output: Output) -> None:
         sys.stdout.write(text)
         return
     write_output("--output", output.path, text.encode())
-    console.say(f"{console.count_text(len(report.records), 'row')} in {output.path}")
+    console.print_line(f"{console.count_text(len(report.records), 'row')} in {output.path}")
 
 
 def _with_columns(report: Report, names: Sequence[str]) -> Report:

@@ -28,7 +28,7 @@ def show(report: Report, screen: Console | None = None) -> None:
     left out, then the labels of a row become one name that is cut in its middle. No number is cut,
     and on a terminal sentences break between words.
     """
-    screen = screen or console.out
+    screen = screen or console.screen.out
     for verdict in report.verdicts:
         _say(screen, verdict, "bold")
     for grid in report.grids:

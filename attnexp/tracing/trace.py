@@ -16,7 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from attnexp.architectures.base import Architecture
 from attnexp.core.batch import Batch
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, with_type
 from attnexp.tracing.sites import marked, numbers_of, with_numbers
 
 FIELDS = ("queries", "keys", "values", "mask")
@@ -94,10 +94,9 @@ def _graph_of(module: nn.Module, inputs: Mapping[str, Tensor]) -> Traced:
                 _allow_non_fake_inputs=True,
             )(parameters, dict(inputs))
     except (Exception, SystemExit) as error:  # the model may be anybody's
-        kind = type(error).__name__
-        if "DataDependent" in kind:
+        if "DataDependent" in type(error).__name__:
             raise RequestError("it looks at its numbers to decide what to compute") from error
-        why = f"{kind}: {error}".strip().partition("\n")[0]
+        why = with_type(error).strip().partition("\n")[0]
         raise RequestError(f"its forward pass cannot be traced ({why:.160})") from error
     graph.graph.eliminate_dead_code()
     return Traced(graph, parameters, inputs, names, numbers_of(module))

@@ -52,7 +52,7 @@ class Trackio(Tracker):
         database = SQLiteStorage.init_db(self.project)
         SQLiteStorage.delete_run(self.project, self._name, run_id=self._key)
         self._written = time.monotonic()
-        console.say(
+        console.print_line(
             f"trackio: written to {console.relative(database)}; "
             f"to see the curves: trackio show --project {self.project}"
         )

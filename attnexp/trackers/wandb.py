@@ -76,7 +76,7 @@ class Wandb(Tracker):
                 ),
             )
         place = console.relative(Path(self._run.settings.sync_dir))
-        console.say(f"wandb: written offline; to upload it: wandb sync {place}")
+        console.print_line(f"wandb: written offline; to upload it: wandb sync {place}")
 
     def epoch(self, row: Mapping[str, Any]) -> None:
         assert self._run is not None

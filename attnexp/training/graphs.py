@@ -146,7 +146,7 @@ class Captured:
         self._eager = True
         why = str(error).partition("\n")[0]
         log.info("%s cannot be recorded", self._name, exc_info=error)
-        console.say(f"{self._name} runs without a CUDA graph: {why}")
+        console.print_line(f"{self._name} runs without a CUDA graph: {why}")
 
 
 class CudaRecorder:

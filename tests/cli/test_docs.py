@@ -38,8 +38,8 @@ def test_every_document_is_printed_whole(in_process):
 
 def test_a_terminal_gets_it_laid_out(succeeds, monkeypatch):
     file = io.StringIO()
-    screen = console.Screen(file=file, force_terminal=True, width=80, color_system=None)
-    monkeypatch.setattr(console, "out", screen)
+    screen = console.SafeConsole(file=file, force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(console.screen, "out", screen)
     succeeds("docs", "claims")
     assert "Is it true?" in file.getvalue()
     assert "# Is it true?" not in file.getvalue()

@@ -14,7 +14,7 @@ from scipy import stats
 
 from attnexp.cli.exercise import make_parser
 from attnexp.core import console
-from attnexp.core.console import Screen
+from attnexp.core.console import SafeConsole
 from attnexp.course.code import check_code
 from attnexp.course.exercise_file import FOLDER, ExerciseAnswer, names, read_exercise, start
 from attnexp.select.collect import collect
@@ -445,8 +445,8 @@ def test_the_command_of_an_answer_shows_its_numbers_on_80_columns(
             write_run(f"{name}-{seed}-{place}", settings, choices=chosen, metrics=metrics)
     (command,) = re.findall(r"`(attnexp .*)`", (FOLDER / name / "answer.yaml").read_text())
     text = StringIO()
-    screen = Screen(file=text, force_terminal=True, width=80, color_system=None)
-    monkeypatch.setattr(console, "out", screen)
+    screen = SafeConsole(file=text, force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(console.screen, "out", screen)
     succeeds(*shlex.split(command)[1:])
     printed = text.getvalue()
     assert "Too narrow" not in printed

@@ -16,7 +16,7 @@ def shown(monkeypatch):
 
     def show(*arguments, into=None, **kind) -> str:
         text = into or io.StringIO()
-        monkeypatch.setattr(console, "out", Console(file=text, highlight=False, **kind))
+        monkeypatch.setattr(console.screen, "out", Console(file=text, highlight=False, **kind))
         main([str(argument) for argument in arguments])
         return text.getvalue()
 

@@ -1,10 +1,12 @@
 """What is shown while something is being done."""
 
+import contextlib
 import io
 import os
 import re
 import shlex
 import sys
+import time
 
 import pexpect
 import pytest
@@ -15,7 +17,7 @@ from attnexp.core import console
 
 def shown(monkeypatch, **kind):
     text = io.StringIO()
-    monkeypatch.setattr(console, "out", Console(file=text, **kind))
+    monkeypatch.setattr(console.screen, "out", Console(file=text, **kind))
     with console.status("loading PyTorch"):
         pass
     return text.getvalue()
@@ -38,7 +40,7 @@ def test_a_digest_is_told_by_its_first_digits():
 def test_a_bar_moves_within_an_epoch_and_cuts_its_details_first(monkeypatch):
     printed = io.StringIO()
     screen = Console(file=printed, width=60, force_terminal=True, color_system=None)
-    monkeypatch.setattr(console, "out", screen)
+    monkeypatch.setattr(console.screen, "out", screen)
     monkeypatch.setattr(console, "PATIENCE", 0.0)
     with console.progress("seed 0: epoch", 3) as show:
         show(1.5, "loss 0.5, val exact_match 0.998, val token_accuracy 0.99")
@@ -51,7 +53,7 @@ def test_a_bar_moves_within_an_epoch_and_cuts_its_details_first(monkeypatch):
 def test_a_pipe_has_a_line_per_epoch_and_none_within(monkeypatch):
     printed = io.StringIO()
     screen = Console(file=printed, width=200)
-    monkeypatch.setattr(console, "out", screen)
+    monkeypatch.setattr(console.screen, "out", screen)
     monkeypatch.setattr(console, "LINE_EVERY", 0.0)
     with console.progress("seed 0: epoch", 2) as show:
         for done in (0.5, 1, 1.5, 2):
@@ -60,6 +62,43 @@ def test_a_pipe_has_a_line_per_epoch_and_none_within(monkeypatch):
         "seed 0: epoch 1/2 loss",
         "seed 0: epoch 2/2 loss",
     ]
+
+
+def test_a_bar_that_is_shown_goes_on_where_nothing_else_is_printed(monkeypatch):
+    printed = io.StringIO()
+    shown = Console(file=printed, width=60, force_terminal=True, color_system=None)
+    monkeypatch.setattr(console.screen, "out", shown)
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.progress("seed 0: epoch", 3) as show:
+        show(1, "before")
+        with console.screen.silent():
+            console.print_line("a sentence")
+            show(2, "within")
+            end = time.monotonic() + 5
+            while " 2/3 " not in printed.getvalue() and time.monotonic() < end:
+                time.sleep(0.02)
+            within = printed.getvalue()
+    assert " 2/3 " in within
+    assert "sentence" not in within
+
+
+def test_a_sentence_is_printed_again_behind_a_silent_block(capsys):
+    with contextlib.suppress(ValueError), console.screen.silent():
+        console.print_line("unheard")
+        console.complain("unheard")
+        raise ValueError
+    console.print_line("heard")
+    console.complain("heard")
+    assert capsys.readouterr() == ("heard\n", "attnexp: heard\n")
+
+
+@pytest.mark.parametrize(
+    ("is_read", "streams"), [(True, ("", "aside\n")), (False, ("aside\n", ""))]
+)
+def test_what_is_said_next_to_a_document_is_on_the_standard_error(is_read, streams, capsys):
+    with console.screen.aside(is_read):
+        console.print_line("aside")
+    assert capsys.readouterr() == streams
 
 
 PRINTS = (

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from attnexp.core.errors import (
     LONGEST,
+    RequestError,
+    any_error_as,
     choices_text,
     nearest_text,
     none_of,
@@ -121,3 +123,27 @@ def test_each_error_crosses_to_another_process_as_it_is():
         assert type(again) is kind
         assert str(again) == str(error)
         assert [*vars(again)] == [*vars(error)]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (KeyError("a"), "'a'"),
+        (StopIteration("end"), "end"),
+        (SystemExit(3), "sys.exit(3) was called"),
+        (RequestError("no file"), "no file"),
+    ],
+    ids=repr,
+)
+def test_any_error_of_a_block_is_a_sentence(error, reason):
+    with pytest.raises(RequestError) as refused, any_error_as("own.py failed"):
+        raise error
+    assert str(refused.value) == f"own.py failed: {reason}"
+    assert refused.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", [RequestError("no file"), KeyboardInterrupt()], ids=repr)
+def test_a_sentence_may_stay_and_an_interrupt_always_does(error):
+    with pytest.raises(type(error)) as raised, any_error_as("own.py failed", but=RequestError):
+        raise error
+    assert raised.value is error

@@ -19,7 +19,7 @@ from attnexp.core.language import (
     said,
     say,
     speaking,
-    told,
+    translate,
 )
 
 ROOT = Path(__file__).parent.parent.parent
@@ -119,8 +119,8 @@ def test_a_capital_is_english():
 def test_a_text_is_told_in_the_language_of_the_block():
     assert say("epoch") == "epoch"
     with speaking("zh"):
-        assert say("epoch") == told(said("epoch")) == "迭代周期"
-        assert told("epoch") == "epoch"  # a name that somebody gave
+        assert say("epoch") == translate(said("epoch")) == "迭代周期"
+        assert translate("epoch") == "epoch"  # a name that somebody gave
         with speaking("en"):
             assert say("epoch") == "epoch"
     assert type(say("epoch")) is str

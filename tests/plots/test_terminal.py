@@ -196,15 +196,15 @@ def test_the_gold_position_is_explained_only_if_it_has_brackets():
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk", "euc-kr", "utf-8"])
 def test_a_console_that_lacks_characters_keeps_the_columns(encoding, monkeypatch):
     from attnexp.core import console
-    from attnexp.plots.terminal import print_line
+    from attnexp.plots.terminal import print_encodable
 
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    monkeypatch.setattr(console, "out", Console(file=file, width=80))
+    monkeypatch.setattr(console.screen, "out", Console(file=file, width=80))
     text = symbols("source", "三一가나")
     one = Map(np.eye(4), text, text)
-    terminal = Terminal.of(console.out)
+    terminal = Terminal.of(console.screen.out)
     for line in draw_map(one, terminal):
-        print_line(terminal, line)
+        print_encodable(terminal, line)
     file.flush()
     lines = file.buffer.getvalue().decode(encoding).splitlines()
     assert [cells_of(row, "@") for row in lines[1:5]] == [

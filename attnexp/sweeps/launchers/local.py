@@ -44,7 +44,7 @@ class LocalExecutor(Executor):
         self._limited_by_cores = n_jobs < 0
         self._max_workers = max(1, self._cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
         if sys.platform == "win32" and self._max_workers > 1:
-            console.say("on Windows the jobs of a sweep run one at a time")
+            console.print_line("on Windows the jobs of a sweep run one at a time")
             self._max_workers = 1
         self._workers: list[WorkerProcess] = []
 
@@ -61,7 +61,7 @@ class LocalExecutor(Executor):
         planned = {job.folder: job for job in jobs}
         gpus = len(_gpus_of(jobs))
         if self._limited_by_cores and 0 < gpus < self._max_workers:
-            console.say(
+            console.print_line(
                 f"at most {gpus} of the jobs run at a time, one for each GPU: "
                 "hydra.launcher.n_jobs=N sets another number"
             )

@@ -133,13 +133,13 @@ class Recording:
             f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
             f"device {run.device} ({run.why_device})"
         )
-        console.say(opening)
+        console.print_line(opening)
         log.info(opening)
         run.tracker.begin(self.folder, self.summary)
         self._metrics = files.MetricsFile(self.folder)
         if why := nothing_to_train(run):
             self.idle = True
-            console.say(f"nothing to train: {why}")
+            console.print_line(f"nothing to train: {why}")
             self.notes.append(f"nothing was trained: {why}")
 
     def resume(self, make: Callable[[State | None], Work]) -> Work:
@@ -161,7 +161,7 @@ class Recording:
                 self._snapshots[0] = measure(self.run, self.run.task.attend)
             return
         last = self.checkpoint.attempts[-1]
-        console.say(f"This run continues after update {last.updates}, from its checkpoint.")
+        console.print_line(f"This run continues after update {last.updates}, from its checkpoint.")
         log.info("the run continues after update %d", last.updates)
         if changed := last.differences(self._attempt(0)):
             self.notes.append(
@@ -206,7 +206,7 @@ class Recording:
             trained = {"train_loss": last.loss, "steps": last.step}
             trained |= milestones(self._rows, run.task)
             if last.converged:
-                console.say(f"converged in epoch {last.epoch}: no parameter moves any more")
+                console.print_line(f"converged in epoch {last.epoch}: no parameter moves any more")
             if last.ended:
                 self.notes.append(f"{ENDED}{last.ended}")
         checked = [] if self.width_check is None else sentences(self.width_check)
@@ -259,7 +259,7 @@ class Recording:
         except OSError as lost:
             console.warn(f"the record of the run is incomplete: {error_text(lost)}")
         if isinstance(error, KeyboardInterrupt) and os.path.exists(self.folder / files.CHECKPOINT):
-            console.say("A checkpoint is kept: the same command continues from there.")
+            console.print_line("A checkpoint is kept: the same command continues from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
         self.run.tracker.end(self.folder, ending)
 
