@@ -7,7 +7,7 @@ the symbols that mark a beginning and an end.
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from itertools import accumulate, takewhile
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.core.writing import SEPARATED, Characters, Spaced, Writing
+from attnexp.data.base import Dataset
 from attnexp.data.memory import require_memory
 from attnexp.runs.summary import LENGTHS
 
@@ -35,6 +36,27 @@ BYTES_A_SYMBOL, BYTES_A_NAME = 200, 150
 
 MOST_CODES = 2**62
 """The most rows of digits that are numbered by one code, well within 63 bits."""
+
+
+@dataclass(eq=False, repr=False)
+class Sequences(Dataset):
+    """Holds sets of `num_train`, `num_validation` and `num_test` sequences.
+
+    The settings of a subclass are the fields of a dataclass, in the order of the constructor.
+    `__post_init__` receives the generator and makes the sets.
+    """
+
+    generator: InitVar[torch.Generator]
+    num_train: int = 10_000
+    num_validation: int = 500
+    num_test: int = 500
+    spec: Seq2SeqSpec = field(init=False)
+
+    def set_sizes(self) -> tuple[int, int, int]:
+        """Return the numbers of examples. Raises ValueError for a set without examples."""
+        for name in ("num_train", "num_validation", "num_test"):
+            check_positive(name, getattr(self, name))
+        return self.num_train, self.num_validation, self.num_test
 
 
 def sequence_spec(
@@ -138,13 +160,6 @@ def stack(
 ) -> Int[Tensor, "examples {width}"]:
     """Return sequences of several lengths as the rows of one tensor, filled up to `width`."""
     return torch.cat([F.pad(block, (0, width - block.shape[1]), value=fill) for block in rows])
-
-
-def check_sizes(num_train: int, num_validation: int, num_test: int) -> None:
-    """Raise ValueError for a set without examples."""
-    sizes = {"num_train": num_train, "num_validation": num_validation, "num_test": num_test}
-    for name, size in sizes.items():
-        check_positive(name, size)
 
 
 def check_positive(name: str, value: int) -> None:
