@@ -11,6 +11,7 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     contents,
     given_batch,
     numbered,
@@ -55,16 +56,9 @@ class Compression(DrawnSequences):
     vocab_size: int = 16
 
     def __post_init__(self, generator: torch.Generator) -> None:
-        if self.vocab_size < 2:
-            raise ValueError(
-                "vocab_size must be at least 2, because the compression symbol is one of the "
-                f"symbols, got {self.vocab_size}"
-            )
-        if self.length < 2:
-            raise ValueError(
-                "length must be at least 2, because the compression symbol follows the others, "
-                f"got {self.length}"
-            )
+        why = "the compression symbol is one of the symbols"
+        check_least("vocab_size", self.vocab_size, 2, why)
+        check_least("length", self.length, 2, "the compression symbol follows the others")
         self._content = self.vocab_size - 1
         symbols = [*numbered(self._content), COMPRESSION]
         self.draw_sets(generator, range(self.length - 1, self.length), None, symbols, symbols)

@@ -12,10 +12,10 @@ from attnexp.data.sequences import (
     Drawn,
     Families,
     Sequences,
+    ascending,
     check_memory,
     draw_apart,
     draw_distinct,
-    length_ranges,
     ranges,
     sequence_spec,
     split,
@@ -36,7 +36,8 @@ class DrawnSequences(Sequences):
       id of the first is `FIRST`. `numbered` makes them.
     - `shapes` is the number of families for each number, at most.
 
-    Or it has a constructor of its own, which calls this one with the numbers of examples, `sizes`.
+    A subclass with a constructor of its own calls this one with the numbers of examples, `sizes`,
+    and the arguments of `draw_sets`.
 
     Raises ValueError for a set without examples, for more examples than there are different ones,
     and for those that do not fit in memory.
@@ -46,14 +47,11 @@ class DrawnSequences(Sequences):
         self,
         generator: torch.Generator,
         sizes: tuple[int, int, int],
-        trained: Sequence[int],
-        tested: Sequence[int] | None,
-        source_symbols: Sequence[str],
-        target_symbols: Sequence[str],
-        shapes: int = 1,
+        *drawn: Any,
+        **named: Any,
     ) -> None:
         self.num_train, self.num_validation, self.num_test = sizes
-        self.draw_sets(generator, trained, tested, source_symbols, target_symbols, shapes)
+        self.draw_sets(generator, *drawn, **named)
 
     def draw_sets(
         self,
@@ -81,13 +79,10 @@ class DrawnSequences(Sequences):
         self.spec = sequence_spec(source_symbols, target_symbols, self.train, self.test)
 
     def ranges_of(self, name: str) -> tuple[range, range | None]:
-        """Return the numbers of training and of the test set by the settings `min_NAME` and so on.
-
-        See `ranges`.
-        """
-        ends = ("min", "max", "test_min", "test_max")
-        given: list[Any] = [getattr(self, f"{end}_{name}", None) for end in ends]
-        return ranges(name, *given)
+        """Return `ranges` by the settings of this name; those of the test set may be missing."""
+        low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+        tested = (getattr(self, f"test_{end}_{name}", None) for end in ("min", "max"))
+        return ranges(name, low, high, *tested)
 
     def longest(self, number: int) -> int:
         """Return the number of symbols of an example with this number; by default equal."""
@@ -114,11 +109,14 @@ class SequencesByLength(DrawnSequences):
     test_lengths: Sequence[int] | None = None
 
     def lengths(self) -> tuple[range, Sequence[int] | None]:
-        """Return the lengths of training and those of the test set: see `length_ranges`."""
-        return length_ranges(
-            self.min_length,
-            self.max_length,
-            self.test_min_length,
-            self.test_max_length,
-            self.test_lengths,
-        )
+        """Return the lengths of training and those of the test set, None if they are the same.
+
+        Raises ValueError for an empty range, no or negative `test_lengths`, and both.
+        """
+        trained, tested = self.ranges_of("length")
+        listed = ascending("test_lengths", self.test_lengths, "length")
+        if listed and tested:
+            raise ValueError(
+                "give test_lengths, or test_min_length and test_max_length, and not both"
+            )
+        return trained, listed or tested

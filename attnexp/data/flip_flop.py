@@ -11,6 +11,7 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     every_length,
     given_batch,
     notes_on_lengths,
@@ -61,11 +62,7 @@ class FlipFlop(SequencesByLength):
     def __post_init__(self, generator: torch.Generator) -> None:
         trained, tested = self.lengths()
         shortest = min(every_length(trained, tested))
-        if shortest < 2:
-            raise ValueError(
-                "lengths must be at least 2, because an instruction writes and one reads, "
-                f"got {shortest}"
-            )
+        check_least("lengths", shortest, 2, "an instruction writes and one reads")
         if not 0 <= self.write_prob <= 1:
             raise ValueError(f"write_prob must be within 0 to 1, got {self.write_prob}")
         self.draw_sets(generator, trained, tested, SYMBOLS, SYMBOLS)

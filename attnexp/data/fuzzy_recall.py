@@ -7,7 +7,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attnexp.data.repeated_pairs import RepeatedPairs, first_places
-from attnexp.data.sequences import FIRST, PAD, arrangements, arranging, check_positive
+from attnexp.data.sequences import FIRST, PAD, arrangements, arranging, check_least, check_positive
 
 
 @dataclass(eq=False, repr=False)
@@ -57,11 +57,8 @@ class FuzzyRecall(RepeatedPairs):
                 f"{self.vocab_size}, which gives {self.num_keys} and {self.num_values}"
             )
         pair = self.key_size + self.value_size
-        if self.length < 2 * pair:
-            raise ValueError(
-                f"length must be at least {2 * pair}, because a pair of up to {pair} symbols must "
-                f"come again, got {self.length}"
-            )
+        why = f"a pair of up to {pair} symbols must come again"
+        check_least("length", self.length, 2 * pair, why)
         super().__post_init__(generator)
 
     def draw(

@@ -12,6 +12,7 @@ from attnexp.data.sequences import (
     EOS,
     FIRST,
     Sequences,
+    check_least,
     check_memory,
     check_positive,
     given_batch,
@@ -50,8 +51,7 @@ class MarkovChains(Sequences):
     def __post_init__(self, generator: torch.Generator) -> None:
         sizes = self.set_sizes()
         check_positive("length", self.length)
-        if self.states < 2:
-            raise ValueError(f"states must be at least 2, got {self.states}")
+        check_least("states", self.states, 2)
         symbols = numbered(self.states)
         check_memory(sum(sizes), self.length, shapes=1)
         self.train = self._draw(sizes[0], generator)

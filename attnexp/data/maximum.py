@@ -11,7 +11,8 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
-    check_positive,
+    ascending,
+    check_least,
     numbered,
     question_batch,
     stack,
@@ -57,15 +58,10 @@ class Maximum(DrawnSequences):
 
     def __post_init__(self, generator: torch.Generator) -> None:
         trained, _ = self.ranges_of("items")
-        if self.priorities < 2:
-            raise ValueError(f"priorities must be at least 2, got {self.priorities}")
+        check_least("priorities", self.priorities, 2)
         if not 1 <= self.classes <= len(LETTERS):
             raise ValueError(f"classes must be within 1 to {len(LETTERS)}, got {self.classes}")
-        tested = None if self.test_items is None else sorted(set(self.test_items))
-        if tested is not None:
-            if not tested:
-                raise ValueError("test_items must name at least one number of items, got none")
-            check_positive("test_items", tested[0])
+        tested = ascending("test_items", self.test_items, "number of items")
         letters, count = LETTERS[: self.classes], self.classes
         self.draw_sets(
             generator,

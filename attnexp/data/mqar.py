@@ -15,6 +15,7 @@ from attnexp.data.sequences import (
     Families,
     arrangements,
     arranging,
+    check_least,
     given_batch,
     numbered,
     stack,
@@ -84,11 +85,8 @@ class MultiQueryRecall(DrawnSequences):
                 f"length must be even and at least {4 * most}, because {most} pairs and as many "
                 f"slots take four symbols each, got {self.length}"
             )
-        if self.vocab_size < 2 * most + 1:
-            raise ValueError(
-                f"vocab_size must be at least {2 * most + 1}, because an example has {most} "
-                f"different keys, as many values and a filler, got {self.vocab_size}"
-            )
+        why = f"an example has {most} different keys, as many values and a filler"
+        check_least("vocab_size", self.vocab_size, 2 * most + 1, why)
         if not 0 <= self.power <= 1:
             raise ValueError(f"power must be within 0 to 1, got {self.power}")
         self._num_values = self.vocab_size // 2

@@ -11,6 +11,7 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     check_positive,
     every_length,
     given_batch,
@@ -65,12 +66,9 @@ class NBack(SequencesByLength):
         trained, tested = self.lengths()
         for name in ("steps", "num_answers", "vocab_size"):
             check_positive(name, getattr(self, name))
-        shortest, needed = min(every_length(trained, tested)), self.steps + self.num_answers
-        if shortest < needed:
-            raise ValueError(
-                f"lengths must be at least {needed}, because {self.num_answers} symbols "
-                f"have answers and {self.steps} come first, got {shortest}"
-            )
+        shortest, least = min(every_length(trained, tested)), self.steps + self.num_answers
+        why = f"{self.num_answers} symbols have answers and {self.steps} come first"
+        check_least("lengths", shortest, least, why)
         symbols = numbered(self.vocab_size)
         self.draw_sets(generator, trained, tested, symbols, symbols)
         self.notes = notes_on_lengths(tested, self._in_source, "symbols of an example")

@@ -14,6 +14,7 @@ from attnexp.data.sequences import (
     FIRST,
     PAD,
     Sequences,
+    check_least,
     check_memory,
     given_batch,
     numbered,
@@ -51,11 +52,7 @@ class RepeatedPairs(Sequences):
     vocab_size: int = 16
 
     def __post_init__(self, generator: torch.Generator) -> None:
-        if self.vocab_size < 2:
-            raise ValueError(
-                "vocab_size must be at least 2, because half are keys and half values, "
-                f"got {self.vocab_size}"
-            )
+        check_least("vocab_size", self.vocab_size, 2, "half are keys and half values")
         sizes, symbols = self.set_sizes(), self.symbols()
         check_memory(sum(sizes), self.length, shapes=1)
         rows, repeats = self._distinct(sum(sizes), generator)

@@ -11,6 +11,7 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     check_positive,
     contents,
     given_batch,
@@ -62,16 +63,10 @@ class SelectiveCopying(DrawnSequences):
     def __post_init__(self, generator: torch.Generator) -> None:
         count = self.num_symbols
         check_positive("num_symbols", count)
-        if self.vocab_size < 3:
-            raise ValueError(
-                "vocab_size must be at least 3, because a blank and a separator are among the "
-                f"symbols, got {self.vocab_size}"
-            )
-        if self.length < 2 * count + 1:
-            raise ValueError(
-                f"length must be at least {2 * count + 1}, because {count} symbols to "
-                f"copy take two places each and the separator takes one, got {self.length}"
-            )
+        why = "a blank and a separator are among the symbols"
+        check_least("vocab_size", self.vocab_size, 3, why)
+        why = f"{count} symbols to copy take two places each and the separator takes one"
+        check_least("length", self.length, 2 * count + 1, why)
         self._copied = self.vocab_size - 2
         symbols = [*numbered(self._copied), BLANK, SEPARATOR]
         self.draw_sets(generator, range(count, count + 1), None, symbols, symbols)

@@ -164,8 +164,14 @@ def stack(
 
 def check_positive(name: str, value: int) -> None:
     """Raise ValueError for a setting below 1."""
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
+    check_least(name, value, 1)
+
+
+def check_least(name: str, value: int, least: int, because: str = "") -> None:
+    """Raise ValueError for a setting below `least`, which `because` gives a reason for."""
+    if value < least:
+        reason = f" because {because}," if because else ""
+        raise ValueError(f"{name} must be at least {least},{reason} got {value}")
 
 
 def ranges(
@@ -184,31 +190,21 @@ def ranges(
     return trained, _range(f"test_min_{name}", low, f"test_max_{name}", high)
 
 
-def length_ranges(
-    low: int,
-    high: int,
-    test_low: int | None = None,
-    test_high: int | None = None,
-    test_lengths: Sequence[int] | None = None,
-) -> tuple[range, Sequence[int] | None]:
-    """Return the lengths of training and those of the test set, None if they are the same.
+def ascending(name: str, numbers: Sequence[int] | None, what: str) -> list[int] | None:
+    """Return the numbers of a setting, each once, in ascending order; None if it is None.
 
-    The test set has the lengths in `test_lengths`, in ascending order, or a range as in `ranges`.
-    Raises ValueError for an empty range, no or negative `test_lengths`, and both.
+    Raises ValueError for a list without a number, each of which is a `what`, or with one below 1.
     """
-    trained, tested = ranges("length", low, high, test_low, test_high)
-    if test_lengths is None:
-        return trained, tested
-    if tested is not None:
-        raise ValueError("give test_lengths, or test_min_length and test_max_length, and not both")
-    if not test_lengths:
-        raise ValueError("test_lengths must name at least one length, got none")
-    check_positive("test_lengths", min(test_lengths))
-    return trained, sorted(set(test_lengths))
+    if numbers is None:
+        return None
+    if not numbers:
+        raise ValueError(f"{name} must name at least one {what}, got none")
+    check_positive(name, min(numbers))
+    return sorted(set(numbers))
 
 
 def every_length(trained: Sequence[int], tested: Sequence[int] | None) -> list[int]:
-    """Return the lengths of training and those of the test set, as `length_ranges` gives them."""
+    """Return the lengths of training and those of the test set, None if they are the same."""
     return [*trained, *(tested or [])]
 
 

@@ -12,9 +12,10 @@ from attnexp.data.sequences import (
     PAD,
     Drawn,
     Families,
+    ascending,
+    check_least,
     every_length,
     given_batch,
-    length_ranges,
     numbered,
     stack,
 )
@@ -69,15 +70,11 @@ class Tiled(DrawnSequences):
 
     def __post_init__(self, generator: torch.Generator) -> None:
         self._periods, _ = self.ranges_of("period")
-        if self.vocab_size < 2:
-            raise ValueError(f"vocab_size must be at least 2, got {self.vocab_size}")
-        trained, tested = length_ranges(self.length, self.length, test_lengths=self.test_lengths)
-        shortest = min(every_length(trained, tested))
-        if shortest < self.max_period + 2:
-            raise ValueError(
-                f"lengths must be at least {self.max_period + 2}, because the first answer comes "
-                f"after {self.max_period + 1} symbols, got {shortest}"
-            )
+        check_least("vocab_size", self.vocab_size, 2)
+        trained = range(self.length, self.length + 1)
+        tested = ascending("test_lengths", self.test_lengths, "length")
+        why = f"the first answer comes after {self.max_period + 1} symbols"
+        check_least("lengths", min(every_length(trained, tested)), self.max_period + 2, why)
         symbols = numbered(self.vocab_size)
         self.draw_sets(generator, trained, tested, symbols, symbols, shapes=len(self._periods))
 
