@@ -204,7 +204,7 @@ def ascending(name: str, numbers: Sequence[int] | None, what: str) -> list[int] 
 
 
 def every_length(trained: Sequence[int], tested: Sequence[int] | None) -> list[int]:
-    """Return the lengths of training and those of the test set, None if they are the same."""
+    """Return the lengths of training and those of the test set, which may be None."""
     return [*trained, *(tested or [])]
 
 

@@ -123,3 +123,20 @@ def test_settings_are_checked_against_inherited_fields(wrong, sentence):
     check_settings({"num_test": 3, "test_lengths": [4]}, CopyOfFields, "data", ["generator"])
     with pytest.raises(RequestError, match=sentence):
         check_settings(wrong, CopyOfFields, "data", ["generator"])
+
+
+class Undecorated(Firsts):
+    length: int = 5
+
+
+class UndecoratedCopy(Copy):
+    shift: int = 1
+
+
+@pytest.mark.parametrize(("kind", "field"), [(Undecorated, "length"), (UndecoratedCopy, "shift")])
+def test_a_field_of_a_class_without_the_decorator_is_refused(kind, field):
+    sentence = (
+        f"data.{field} is a field of {kind.__name__}, which is no dataclass: write @dataclass"
+    )
+    with pytest.raises(RequestError, match=sentence):
+        check_settings({"num_train": 3, field: 2}, kind, "data", ["generator"])
