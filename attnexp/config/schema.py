@@ -10,6 +10,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from decimal import Decimal
 from importlib import import_module
 from typing import Any, Literal, Union, get_args, get_origin
@@ -90,6 +91,11 @@ def check_settings(
             raise RequestError(f"{path} cannot be set: it follows from the rest of the run")
         elif name in parameters:
             check_type(value, parameters[name].annotation, path)
+        elif name in _fields_without_a_dataclass(target):
+            raise RequestError(
+                f"{path} is a field of {target.__name__}, which is no dataclass: write "
+                "@dataclass(eq=False, repr=False) above the class"
+            )
         elif not takes_any:
             raise UnknownSettingError(path, parameters)
     for name, parameter in parameters.items():
@@ -100,6 +106,13 @@ def check_settings(
         if required and name not in settings:
             path = f"{where}.{name}" if where else name
             raise RequestError(f"{path} has no value, and there is no default")
+
+
+def _fields_without_a_dataclass(target: Callable[..., Any]) -> Collection[str]:
+    """Return the names annotated in a class that inherits fields, and lacks the decorator."""
+    if not is_dataclass(target) or vars(target).keys() & {"__init__", "__dataclass_fields__"}:
+        return ()
+    return inspect.get_annotations(target)
 
 
 def lists_of(target: Callable[..., Any]) -> dict[str, bool]:

@@ -1,6 +1,7 @@
 """Random symbols that must be rebuilt from the vector of the symbol behind them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -10,6 +11,7 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     contents,
     given_batch,
     numbered,
@@ -19,6 +21,7 @@ from attnexp.data.sequences import (
 COMPRESSION = "#"
 
 
+@dataclass(eq=False, repr=False)
 class Compression(DrawnSequences):
     """source = x_1 ... x_n #; the targets are x_1 ... x_n, each due at a query of its own.
 
@@ -47,29 +50,18 @@ class Compression(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 12_800,
-        num_validation: int = 500,
-        num_test: int = 1_280,
-        length: int = 32,
-        vocab_size: int = 16,
-    ) -> None:
-        if vocab_size < 2:
-            raise ValueError(
-                "vocab_size must be at least 2, because the compression symbol is one of the "
-                f"symbols, got {vocab_size}"
-            )
-        if length < 2:
-            raise ValueError(
-                "length must be at least 2, because the compression symbol follows the others, "
-                f"got {length}"
-            )
-        self._content = vocab_size - 1
+    num_train: int = 12_800
+    num_test: int = 1_280
+    length: int = 32
+    vocab_size: int = 16
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        why = "the compression symbol is one of the symbols"
+        check_least("vocab_size", self.vocab_size, 2, why)
+        check_least("length", self.length, 2, "the compression symbol follows the others")
+        self._content = self.vocab_size - 1
         symbols = [*numbered(self._content), COMPRESSION]
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, range(length - 1, length), None, symbols, symbols)
+        self.draw_sets(generator, range(self.length - 1, self.length), None, symbols, symbols)
 
     def longest(self, number: int) -> int:
         return number + 1

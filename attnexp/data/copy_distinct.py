@@ -25,7 +25,7 @@ class CopyDistinct(Copy):
     """
 
     def families(self, numbers: Sequence[int]) -> Families:
-        vocab_size = self._vocab_size
+        vocab_size = self.vocab_size
         if numbers[-1] > vocab_size:
             raise ValueError(
                 f"vocab_size must be at least {numbers[-1]}, the largest length, because all "

@@ -3,20 +3,20 @@
 import datetime
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.core.batch import Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.core.batch import Batch
 from attnexp.data.date_forms import DateForm, Piece, date_forms
 from attnexp.data.sequences import (
     FIRST,
     PAD,
     Families,
-    check_sizes,
+    Sequences,
     draw_distinct,
     sequence_batch,
     sequence_spec,
@@ -35,7 +35,8 @@ Calendar = Mapping[str, Int[Tensor, " days"]]
 """For each part of a date, the index of its value on each day: see `Piece`."""
 
 
-class Dates(Dataset):
+@dataclass(eq=False, repr=False)
+class Dates(Sequences):
     """source = a date as people write it, target = the same date as yyyy-mm-dd; characters.
 
     Each date is written in a locale and a format, both drawn uniformly. A format is one of CLDR's
@@ -70,58 +71,58 @@ class Dates(Dataset):
     or without exactly one year, month and day, and for a text that means two dates.
     """
 
-    spec: Seq2SeqSpec
+    first_year: int = 1950
+    last_year: int = 2049
+    locales: Sequence[str] = ("de", "en_GB", "es", "fr", "it", "nl")
+    formats: Sequence[str] = (
+        "short",
+        "medium",
+        "long",
+        "full",
+        "d.M.y",
+        "y/MM/dd",
+        "MMMM d, y",
+        "EEE d MMM yy",
+    )
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 10_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        first_year: int = 1950,
-        last_year: int = 2049,
-        locales: Sequence[str] = ("de", "en_GB", "es", "fr", "it", "nl"),
-        formats: Sequence[str] = (
-            "short",
-            "medium",
-            "long",
-            "full",
-            "d.M.y",
-            "y/MM/dd",
-            "MMMM d, y",
-            "EEE d MMM yy",
-        ),
-    ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        years = _years(first_year, last_year)
-        forms = date_forms(locales, formats, years)
-        calendar = _calendar(years)
+    def __post_init__(self, generator: torch.Generator) -> None:
+        sizes = self.set_sizes()
+        years = _years(self.first_year, self.last_year)
+        forms = date_forms(self.locales, self.formats, years)
         pieces = {piece for form in forms for piece in form.pieces}
         alphabet = sorted({" "}.union(*(text for piece in pieces for text in piece.texts)))
         ids = {character: FIRST + i for i, character in enumerate(alphabet)}
         tables = {piece: _table(piece, ids) for piece in pieces}
-        origins = {
-            piece: _origins(piece, first_year) for piece in pieces if piece.part in ISO_PLACES
-        }
         _check_meanings(tuple(forms), years)
-
-        sizes = (num_train, num_validation, num_test)
-        every_day = [len(calendar["day"])]
-        families = Families({"days": every_day}, f"the years {first_year} to {last_year}")
-        days = draw_distinct(sum(sizes), families, generator)["days"][:, 0]
-        choice = torch.randint(len(forms), days.shape, generator=generator)
-        sources, targets, alignments = [], [], []
-        for number, form in enumerate(forms):
-            chosen = days[choice == number]
-            dates = {part: index[chosen] for part, index in calendar.items()}
-            source, alignment = _write(form, tables, origins, dates)
-            sources.append(source)
-            alignments.append(alignment)
-            targets.append(_iso(dates, first_year))
-        longest = max(source.shape[1] for source in sources)
-        whole = sequence_batch(stack(sources, longest), torch.cat(targets), torch.cat(alignments))
+        whole = _drawn(sum(sizes), forms, tables, years, generator)
         self.train, self.validation, self.test = split(whole, sizes, generator)
         self.spec = sequence_spec(alphabet, ISO, self.train, self.test)
+
+
+def _drawn(
+    count: int,
+    forms: Sequence[DateForm],
+    tables: Mapping[Piece, Tensor],
+    years: range,
+    generator: torch.Generator,
+) -> Batch:
+    """Return different dates of these years, each in one of the forms."""
+    calendar = _calendar(years)
+    origins = {piece: _origins(piece, years[0]) for piece in tables if piece.part in ISO_PLACES}
+    every_day = [len(calendar["day"])]
+    families = Families({"days": every_day}, f"the years {years[0]} to {years[-1]}")
+    days = draw_distinct(count, families, generator)["days"][:, 0]
+    choice = torch.randint(len(forms), days.shape, generator=generator)
+    sources, targets, alignments = [], [], []
+    for number, form in enumerate(forms):
+        chosen = days[choice == number]
+        dates = {part: index[chosen] for part, index in calendar.items()}
+        source, alignment = _write(form, tables, origins, dates)
+        sources.append(source)
+        alignments.append(alignment)
+        targets.append(_iso(dates, years[0]))
+    longest = max(source.shape[1] for source in sources)
+    return sequence_batch(stack(sources, longest), torch.cat(targets), torch.cat(alignments))
 
 
 def _years(first_year: int, last_year: int) -> range:

@@ -2,55 +2,68 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import torch
 
-from attnexp.core.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.core.batch import Batch
 from attnexp.data.sequences import (
     Drawn,
     Families,
+    Sequences,
+    ascending,
     check_memory,
-    check_sizes,
     draw_apart,
     draw_distinct,
+    ranges,
     sequence_spec,
     split,
 )
 
 
-class DrawnSequences(Dataset):
+class DrawnSequences(Sequences):
     """Draws training, validation and test sets that have no example in common.
 
     Each example has a number, such as its length or the number of its pairs. A subclass returns the
     examples of given numbers from `families`, as rows of digits, and makes sources and targets of
-    digits in `batch_of`. Its constructor checks its settings, keeps those that the two methods
-    read, and at its end calls this one:
+    digits in `batch_of`. Its settings are fields of a dataclass; `__post_init__` checks them and at
+    its end calls `draw_sets`:
 
-    - `sizes` are the numbers of examples of training, validation and test.
     - `trained` are the numbers that examples of training and validation have, in ascending order,
-      and `tested` those of the test set, None if they are the same. `ranges` makes both.
+      and `tested` those of the test set, None if they are the same. `ranges_of` makes both.
     - `source_symbols` and `target_symbols` are the vocabularies, without the special symbols; the
       id of the first is `FIRST`. `numbered` makes them.
     - `shapes` is the number of families for each number, at most.
+
+    A subclass with a constructor of its own calls this one with the numbers of examples, `sizes`,
+    and the arguments of `draw_sets`.
 
     Raises ValueError for a set without examples, for more examples than there are different ones,
     and for those that do not fit in memory.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
         sizes: tuple[int, int, int],
+        *drawn: Any,
+        **named: Any,
+    ) -> None:
+        self.num_train, self.num_validation, self.num_test = sizes
+        self.draw_sets(generator, *drawn, **named)
+
+    def draw_sets(
+        self,
+        generator: torch.Generator,
         trained: Sequence[int],
         tested: Sequence[int] | None,
         source_symbols: Sequence[str],
         target_symbols: Sequence[str],
         shapes: int = 1,
     ) -> None:
-        check_sizes(*sizes)
+        """Draw the three sets."""
+        sizes = self.set_sizes()
         count = sum(sizes if tested is None else sizes[:2])
         check_memory(count, self.longest(trained[-1]), shapes * len(trained))
         families = self.families(trained)
@@ -65,6 +78,12 @@ class DrawnSequences(Dataset):
             (self.test,) = split(self.batch_of(unseen, generator), sizes[2:], generator)
         self.spec = sequence_spec(source_symbols, target_symbols, self.train, self.test)
 
+    def ranges_of(self, name: str) -> tuple[range, range | None]:
+        """Return `ranges` by the settings of this name; those of the test set may be missing."""
+        low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+        tested = (getattr(self, f"test_{end}_{name}", None) for end in ("min", "max"))
+        return ranges(name, low, high, *tested)
+
     def longest(self, number: int) -> int:
         """Return the number of symbols of an example with this number; by default equal."""
         return number
@@ -76,3 +95,28 @@ class DrawnSequences(Dataset):
     @abstractmethod
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
         """Return the batch that the digits stand for. The rest is drawn from the generator."""
+
+
+@dataclass(eq=False, repr=False)
+class SequencesByLength(DrawnSequences):
+    """Sequences whose number is their length, with other lengths in the test set if asked for."""
+
+    min_length: int = 3
+    max_length: int = 10
+    _: KW_ONLY
+    test_min_length: int | None = None
+    test_max_length: int | None = None
+    test_lengths: Sequence[int] | None = None
+
+    def lengths(self) -> tuple[range, Sequence[int] | None]:
+        """Return the lengths of training and those of the test set, None if they are the same.
+
+        Raises ValueError for an empty range, no or negative `test_lengths`, and both.
+        """
+        trained, tested = self.ranges_of("length")
+        listed = ascending("test_lengths", self.test_lengths, "length")
+        if listed and tested:
+            raise ValueError(
+                "give test_lengths, or test_min_length and test_max_length, and not both"
+            )
+        return trained, listed or tested

@@ -1,6 +1,7 @@
 """The first symbol of a sequence, whatever follows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -12,13 +13,13 @@ from attnexp.data.sequences import (
     contents,
     numbered,
     question_batch,
-    ranges,
     uniform,
 )
 
 BITS = 2
 
 
+@dataclass(eq=False, repr=False)
 class First(DrawnSequences):
     """source = ^b_1 b_2 ... b_n, random bits of which the first is marked; target = b_1.
 
@@ -41,25 +42,16 @@ class First(DrawnSequences):
 
     floors = ("exact_match",)
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 10_000,
-        num_validation: int = 500,
-        num_test: int = 200,
-        min_length: int = 50,
-        max_length: int = 50,
-        test_min_length: int | None = None,
-        test_max_length: int | None = None,
-    ) -> None:
+    num_test: int = 200
+    min_length: int = 50
+    max_length: int = 50
+    test_min_length: int | None = None
+    test_max_length: int | None = None
+
+    def __post_init__(self, generator: torch.Generator) -> None:
         bits = numbered(BITS)
-        super().__init__(
-            generator,
-            (num_train, num_validation, num_test),
-            *ranges("length", min_length, max_length, test_min_length, test_max_length),
-            source_symbols=[*bits, *numbered(BITS, "^{}".format)],
-            target_symbols=bits,
-        )
+        marked = numbered(BITS, "^{}".format)
+        self.draw_sets(generator, *self.ranges_of("length"), [*bits, *marked], bits)
 
     def families(self, numbers: Sequence[int]) -> Families:
         return uniform(numbers, BITS)

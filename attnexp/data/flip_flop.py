@@ -1,18 +1,19 @@
 """A bit of memory that is written, ignored and read."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
 from attnexp.core.batch import Batch
-from attnexp.data.drawn import DrawnSequences
+from attnexp.data.drawn import SequencesByLength
 from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     every_length,
     given_batch,
-    length_ranges,
     notes_on_lengths,
     stack,
 )
@@ -21,7 +22,8 @@ SYMBOLS = ("0", "1", "w", "i", "r")
 WRITE, IGNORE, READ = range(FIRST + 2, FIRST + 5)
 
 
-class FlipFlop(DrawnSequences):
+@dataclass(eq=False, repr=False)
+class FlipFlop(SequencesByLength):
     """source = w b i b w b ..., the query is r; target = the bit behind the last w.
 
     The flip-flop language of Liu et al. (2023, arXiv 2306.00946), in the form of Vasylenko et al.
@@ -52,33 +54,18 @@ class FlipFlop(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 20_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_length: int = 16,
-        max_length: int = 32,
-        write_prob: float = 0.1,
-        test_min_length: int | None = None,
-        test_max_length: int | None = None,
-        test_lengths: Sequence[int] | None = None,
-    ) -> None:
-        trained, tested = length_ranges(
-            min_length, max_length, test_min_length, test_max_length, test_lengths
-        )
+    num_train: int = 20_000
+    min_length: int = 16
+    max_length: int = 32
+    write_prob: float = 0.1
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        trained, tested = self.lengths()
         shortest = min(every_length(trained, tested))
-        if shortest < 2:
-            raise ValueError(
-                "lengths must be at least 2, because an instruction writes and one reads, "
-                f"got {shortest}"
-            )
-        if not 0 <= write_prob <= 1:
-            raise ValueError(f"write_prob must be within 0 to 1, got {write_prob}")
-        self._write_prob = write_prob
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, trained, tested, SYMBOLS, SYMBOLS)
+        check_least("lengths", shortest, 2, "an instruction writes and one reads")
+        if not 0 <= self.write_prob <= 1:
+            raise ValueError(f"write_prob must be within 0 to 1, got {self.write_prob}")
+        self.draw_sets(generator, trained, tested, SYMBOLS, SYMBOLS)
         self.notes = notes_on_lengths(tested, self._in_source, "instructions")
 
     def longest(self, number: int) -> int:
@@ -98,7 +85,7 @@ class FlipFlop(DrawnSequences):
         sources, targets, places = [], [], []
         for digits in drawn.values():
             bits = FIRST + digits
-            writes = torch.rand(digits.shape, generator=generator) < self._write_prob
+            writes = torch.rand(digits.shape, generator=generator) < self.write_prob
             writes[:, 0] = True
             commands = torch.full_like(bits, IGNORE).masked_fill(writes, WRITE)
             last = (writes * torch.arange(bits.shape[1])).argmax(dim=1, keepdim=True)

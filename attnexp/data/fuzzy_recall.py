@@ -1,13 +1,16 @@
 """In-context recall of keys and values of several symbols."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attnexp.data.repeated_pairs import RepeatedPairs, check_vocab_size, first_places
-from attnexp.data.sequences import FIRST, PAD, arrangements, arranging, check_positive
+from attnexp.data.repeated_pairs import RepeatedPairs, first_places
+from attnexp.data.sequences import FIRST, PAD, arrangements, arranging, check_least, check_positive
 
 
+@dataclass(eq=False, repr=False)
 class FuzzyRecall(RepeatedPairs):
     """Keys and values of one to a few symbols each; due are all symbols of the values told before.
 
@@ -40,49 +43,33 @@ class FuzzyRecall(RepeatedPairs):
     found.
     """
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 12_800,
-        num_validation: int = 500,
-        num_test: int = 1_280,
-        length: int = 128,
-        vocab_size: int = 15,
-        key_size: int = 3,
-        value_size: int = 3,
-    ) -> None:
-        check_positive("key_size", key_size)
-        check_positive("value_size", value_size)
-        check_vocab_size(vocab_size)
-        num_keys, num_values = vocab_size // 2, vocab_size - vocab_size // 2
-        if num_keys < key_size or num_values < value_size:
+    vocab_size: int = 15
+    key_size: int = 3
+    value_size: int = 3
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        check_positive("key_size", self.key_size)
+        check_positive("value_size", self.value_size)
+        if self.num_keys < self.key_size or self.num_values < self.value_size:
             raise ValueError(
-                f"vocab_size must give {key_size} symbols of keys and {value_size} of values, "
-                f"because those of a key or a value are all different, got {vocab_size}, which "
-                f"gives {num_keys} and {num_values}"
+                f"vocab_size must give {self.key_size} symbols of keys and {self.value_size} of "
+                "values, because those of a key or a value are all different, got "
+                f"{self.vocab_size}, which gives {self.num_keys} and {self.num_values}"
             )
-        if length < 2 * (key_size + value_size):
-            raise ValueError(
-                f"length must be at least {2 * (key_size + value_size)}, because a pair of up to "
-                f"{key_size + value_size} symbols must come again, got {length}"
-            )
-        self._length, self._num_keys, self._num_values = length, num_keys, num_values
-        self._key_size, self._value_size = key_size, value_size
-        super().__init__(
-            generator, (num_train, num_validation, num_test), length, num_keys, num_values
-        )
+        pair = self.key_size + self.value_size
+        why = f"a pair of up to {pair} symbols must come again"
+        check_least("length", self.length, 2 * pair, why)
+        super().__post_init__(generator)
 
     def draw(
         self, examples: int, generator: torch.Generator
     ) -> tuple[Int[Tensor, "examples length"], Bool[Tensor, "examples length"]]:
-        room = self._length - self._key_size - self._value_size
+        room = self.length - self.key_size - self.value_size
         shape = (examples, room // 2)
-        keys = _motifs(shape, FIRST, self._num_keys, self._key_size, generator)
-        values = _motifs(
-            shape, FIRST + self._num_keys, self._num_values, self._value_size, generator
-        )
+        keys = _motifs(shape, FIRST, self.num_keys, self.key_size, generator)
+        values = _motifs(shape, FIRST + self.num_keys, self.num_values, self.value_size, generator)
         place = torch.arange(shape[1])
-        powers = (FIRST + self._num_keys) ** torch.arange(self._key_size)
+        powers = (FIRST + self.num_keys) ** torch.arange(self.key_size)
         first = first_places((keys * powers).sum(dim=-1))
         pairs = torch.cat([keys, values.take_along_dim(first[..., None], dim=1)], dim=-1)
         fits = (pairs != PAD).sum(dim=-1).cumsum(dim=1) <= room
@@ -92,9 +79,9 @@ class FuzzyRecall(RepeatedPairs):
         pairs = torch.cat([pairs, pairs.take_along_dim(last[..., None], dim=1)], dim=1)
         there = torch.cat([fits, torch.ones_like(last, dtype=torch.bool)], dim=1)
         symbols = pairs.where(there[..., None], PAD)
-        repeats = again[..., None] & (torch.arange(pairs.shape[-1]) >= self._key_size)
+        repeats = again[..., None] & (torch.arange(pairs.shape[-1]) >= self.key_size)
         symbols, repeats = symbols.flatten(1), repeats.expand_as(symbols).flatten(1)
-        order = (symbols == PAD).long().argsort(dim=1, stable=True)[:, : self._length]
+        order = (symbols == PAD).long().argsort(dim=1, stable=True)[:, : self.length]
         symbols = symbols.gather(1, order)
         return symbols, repeats.gather(1, order) & (symbols != PAD)
 

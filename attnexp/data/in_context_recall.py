@@ -7,7 +7,6 @@ from torch import Tensor
 from attnexp.data.repeated_pairs import (
     RepeatedPairs,
     check_even_length,
-    check_vocab_size,
     one_symbol_pairs,
 )
 
@@ -40,24 +39,12 @@ class InContextRecall(RepeatedPairs):
     symbols, and more examples than are found.
     """
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 12_800,
-        num_validation: int = 500,
-        num_test: int = 1_280,
-        length: int = 128,
-        vocab_size: int = 16,
-    ) -> None:
-        check_even_length(length)
-        check_vocab_size(vocab_size)
-        self._slots, self._num_keys = length // 2, vocab_size // 2
-        self._num_values = vocab_size - self._num_keys
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, length, self._num_keys, self._num_values)
+    def __post_init__(self, generator: torch.Generator) -> None:
+        check_even_length(self.length)
+        super().__post_init__(generator)
 
     def draw(
         self, examples: int, generator: torch.Generator
     ) -> tuple[Int[Tensor, "examples length"], Bool[Tensor, "examples length"]]:
-        noise = torch.zeros(examples, self._slots, dtype=torch.bool)
-        return one_symbol_pairs(noise, self._num_keys, self._num_values, generator)
+        noise = torch.zeros(examples, self.length // 2, dtype=torch.bool)
+        return one_symbol_pairs(noise, self.num_keys, self.num_values, generator)

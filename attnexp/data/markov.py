@@ -1,18 +1,20 @@
 """Chains of symbols whose next one depends on the last, each with transitions of its own."""
 
+from dataclasses import dataclass, field
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.core.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.core.batch import Batch
 from attnexp.data.sequences import (
     BOS,
     EOS,
     FIRST,
+    Sequences,
+    check_least,
     check_memory,
     check_positive,
-    check_sizes,
     given_batch,
     numbered,
     sequence_spec,
@@ -22,7 +24,8 @@ MOST_DRAWS = 100
 """How often a chain is drawn until it is in no other set."""
 
 
-class MarkovChains(Dataset):
+@dataclass(eq=False, repr=False)
+class MarkovChains(Sequences):
     """x_1 ~ pi, x_t ~ P[x_{t-1}], with a P for each example; the target is each next symbol.
 
     In-context learning of Markov chains, Edelman et al. (2024), section 2. The rows of the
@@ -40,28 +43,20 @@ class MarkovChains(Dataset):
     chains so short that the sets have no chains of their own.
     """
 
-    spec: Seq2SeqSpec
-    validation: Batch
+    num_train: int = 6_400
+    length: int = 100
+    states: int = 2
+    validation: Batch = field(init=False)
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 6_400,
-        num_validation: int = 500,
-        num_test: int = 500,
-        length: int = 100,
-        states: int = 2,
-    ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_positive("length", length)
-        if states < 2:
-            raise ValueError(f"states must be at least 2, got {states}")
-        symbols = numbered(states)
-        check_memory(num_train + num_validation + num_test, length, shapes=1)
-        self._length, self._states = length, states
-        self.train = self._draw(num_train, generator)
-        self.validation = self._draw(num_validation, generator, self.train)
-        self.test = self._draw(num_test, generator, self.train, self.validation)
+    def __post_init__(self, generator: torch.Generator) -> None:
+        sizes = self.set_sizes()
+        check_positive("length", self.length)
+        check_least("states", self.states, 2)
+        symbols = numbered(self.states)
+        check_memory(sum(sizes), self.length, shapes=1)
+        self.train = self._draw(sizes[0], generator)
+        self.validation = self._draw(sizes[1], generator, self.train)
+        self.test = self._draw(sizes[2], generator, self.train, self.validation)
         self.spec = sequence_spec(symbols, symbols, self.train, self.test)
 
     def epoch(self, generator: torch.Generator) -> Batch:
@@ -72,16 +67,16 @@ class MarkovChains(Dataset):
     def _draw(self, examples: int, generator: torch.Generator, *others: Batch) -> Batch:
         """Return chains, each drawn again while another set has it."""
         taken = {tuple(chain) for other in others for chain in other.targets.tolist()}
-        chains = FIRST + draw_chains(examples, self._length, self._states, generator)
+        chains = FIRST + draw_chains(examples, self.length, self.states, generator)
         for _ in range(MOST_DRAWS):
             repeated = torch.tensor([tuple(chain) in taken for chain in chains.tolist()])
             again = int(repeated.sum())
             if not again:
                 break
-            chains[repeated] = FIRST + draw_chains(again, self._length, self._states, generator)
+            chains[repeated] = FIRST + draw_chains(again, self.length, self.states, generator)
         else:
             raise ValueError(
-                f"chains of length {self._length} over {self._states} states are too few for sets "
+                f"chains of length {self.length} over {self.states} states are too few for sets "
                 "that share none: set a larger length or more states"
             )
         source = torch.full((examples, 1), EOS)
@@ -89,7 +84,7 @@ class MarkovChains(Dataset):
             queries=torch.cat([torch.full_like(source, BOS), chains[:, :-1]], dim=1),
             source=source,
             target=chains,
-            asked=torch.arange(self._length).expand(examples, -1),
+            asked=torch.arange(self.length).expand(examples, -1),
         )
 
 

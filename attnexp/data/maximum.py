@@ -1,6 +1,7 @@
 """The class of the largest item of a set."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -10,16 +11,17 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
-    check_positive,
+    ascending,
+    check_least,
     numbered,
     question_batch,
-    ranges,
     stack,
 )
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
+@dataclass(eq=False, repr=False)
 class Maximum(DrawnSequences):
     """source = n items, each a priority and a class; target = the class of the largest priority.
 
@@ -46,49 +48,39 @@ class Maximum(DrawnSequences):
 
     floors = ("exact_match",)
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 50_000,
-        num_validation: int = 500,
-        num_test: int = 1_000,
-        min_items: int = 5,
-        max_items: int = 16,
-        priorities: int = 16,
-        classes: int = 10,
-        test_items: Sequence[int] | None = None,
-    ) -> None:
-        trained, _ = ranges("items", min_items, max_items)
-        if priorities < 2:
-            raise ValueError(f"priorities must be at least 2, got {priorities}")
-        if not 1 <= classes <= len(LETTERS):
-            raise ValueError(f"classes must be within 1 to {len(LETTERS)}, got {classes}")
-        tested = None if test_items is None else sorted(set(test_items))
-        if tested is not None:
-            if not tested:
-                raise ValueError("test_items must name at least one number of items, got none")
-            check_positive("test_items", tested[0])
-        self._priorities, self._classes = priorities, classes
-        letters = LETTERS[:classes]
-        super().__init__(
+    num_train: int = 50_000
+    num_test: int = 1_000
+    min_items: int = 5
+    max_items: int = 16
+    priorities: int = 16
+    classes: int = 10
+    test_items: Sequence[int] | None = None
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        trained, _ = self.ranges_of("items")
+        check_least("priorities", self.priorities, 2)
+        if not 1 <= self.classes <= len(LETTERS):
+            raise ValueError(f"classes must be within 1 to {len(LETTERS)}, got {self.classes}")
+        tested = ascending("test_items", self.test_items, "number of items")
+        letters, count = LETTERS[: self.classes], self.classes
+        self.draw_sets(
             generator,
-            (num_train, num_validation, num_test),
             trained,
             tested,
-            numbered(priorities * classes, lambda i: f"{letters[i % classes]}{i // classes}"),
+            numbered(self.priorities * count, lambda i: f"{letters[i % count]}{i // count}"),
             list(letters),
-            shapes=priorities - 1,
+            shapes=self.priorities - 1,
         )
 
     def families(self, numbers: Sequence[int]) -> Families:
-        named = f"{', '.join(map(str, numbers))} items of {self._priorities} priorities"
+        named = f"{', '.join(map(str, numbers))} items of {self.priorities} priorities"
         return Families(
             {
-                (items, largest): [items] + [largest] * (items - 1) + [self._classes] * items
+                (items, largest): [items] + [largest] * (items - 1) + [self.classes] * items
                 for items in numbers
-                for largest in range(1, self._priorities)
+                for largest in range(1, self.priorities)
             },
-            f"{named} and {self._classes} classes",
+            f"{named} and {self.classes} classes",
         )
 
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
@@ -100,7 +92,7 @@ class Maximum(DrawnSequences):
             rank = column - (column > place).long()
             priority = torch.cat([lower, lower.new_zeros(len(digits), 1)], dim=1).gather(1, rank)
             priority = priority.where(column != place, largest)
-            sources.append(FIRST + priority * self._classes + kinds)
+            sources.append(FIRST + priority * self.classes + kinds)
             targets.append(FIRST + kinds.gather(1, place).squeeze(1))
             places.append(place.squeeze(1))
         most = max(items for items, _ in drawn)

@@ -1,6 +1,7 @@
 """A fixed map from keys to values, which only the parameters of a model can hold."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -20,6 +21,7 @@ from attnexp.data.sequences import (
 PLACEHOLDER = "_"
 
 
+@dataclass(eq=False, repr=False)
 class Memorization(DrawnSequences):
     """k_1 _ k_2 _ ... k_n _; at each placeholder the value of the key before it is due.
 
@@ -50,32 +52,29 @@ class Memorization(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 256,
-        num_validation: int = 500,
-        num_test: int = 1_280,
-        length: int = 32,
-        vocab_size: int = 256,
-    ) -> None:
-        if vocab_size < 3:
+    num_train: int = 256
+    num_test: int = 1_280
+    length: int = 32
+    vocab_size: int = 256
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        if self.vocab_size < 3:
             raise ValueError(
                 "vocab_size must be at least 3, for a key, a value and the placeholder, "
-                f"got {vocab_size}"
+                f"got {self.vocab_size}"
             )
-        if length % 2 or length < 2:
+        if self.length % 2 or self.length < 2:
             raise ValueError(
                 "length must be even and at least 2, because each key is followed by a "
-                f"placeholder, got {length}"
+                f"placeholder, got {self.length}"
             )
-        self._num_keys = (vocab_size - 1) // 2
-        num_values = vocab_size - 1 - self._num_keys
+        self._num_keys = (self.vocab_size - 1) // 2
+        num_values = self.vocab_size - 1 - self._num_keys
         self._values = torch.randperm(num_values, generator=generator)[: self._num_keys]
         symbols = [*numbered(self._num_keys, "k{}".format), *numbered(num_values), PLACEHOLDER]
         self._placeholder = FIRST + len(symbols) - 1
-        pairs, sizes = length // 2, (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, range(pairs, pairs + 1), None, symbols, symbols)
+        pairs = self.length // 2
+        self.draw_sets(generator, range(pairs, pairs + 1), None, symbols, symbols)
 
     def longest(self, number: int) -> int:
         return 2 * number

@@ -1,6 +1,7 @@
 """Multi-query associative recall."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int
@@ -14,9 +15,9 @@ from attnexp.data.sequences import (
     Families,
     arrangements,
     arranging,
+    check_least,
     given_batch,
     numbered,
-    ranges,
     stack,
 )
 
@@ -24,6 +25,7 @@ FILLER = FIRST
 """Id of the symbol that fills the stream between the keys that are asked for."""
 
 
+@dataclass(eq=False, repr=False)
 class MultiQueryRecall(DrawnSequences):
     """k_1 v_1 ... k_n v_n, then a stream that asks for each key once; the target is its value.
 
@@ -65,43 +67,35 @@ class MultiQueryRecall(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 100_000,
-        num_validation: int = 500,
-        num_test: int = 1_000,
-        min_pairs: int = 4,
-        max_pairs: int = 16,
-        length: int = 64,
-        vocab_size: int = 8_192,
-        power: float = 0.01,
-        test_min_pairs: int | None = None,
-        test_max_pairs: int | None = None,
-    ) -> None:
-        trained, tested = ranges("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
-        most = max(max_pairs, (tested or trained)[-1])
-        if length % 2 or length < 4 * most:
+    num_train: int = 100_000
+    num_test: int = 1_000
+    min_pairs: int = 4
+    max_pairs: int = 16
+    length: int = 64
+    vocab_size: int = 8_192
+    power: float = 0.01
+    test_min_pairs: int | None = None
+    test_max_pairs: int | None = None
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        trained, tested = self.ranges_of("pairs")
+        most = max(self.max_pairs, (tested or trained)[-1])
+        if self.length % 2 or self.length < 4 * most:
             raise ValueError(
                 f"length must be even and at least {4 * most}, because {most} pairs and as many "
-                f"slots take four symbols each, got {length}"
+                f"slots take four symbols each, got {self.length}"
             )
-        if vocab_size < 2 * most + 1:
-            raise ValueError(
-                f"vocab_size must be at least {2 * most + 1}, because an example has {most} "
-                f"different keys, as many values and a filler, got {vocab_size}"
-            )
-        if not 0 <= power <= 1:
-            raise ValueError(f"power must be within 0 to 1, got {power}")
-        self._length, self._power = length, power
-        self._num_values = vocab_size // 2
-        self._num_keys = vocab_size - self._num_values - 1
+        why = f"an example has {most} different keys, as many values and a filler"
+        check_least("vocab_size", self.vocab_size, 2 * most + 1, why)
+        if not 0 <= self.power <= 1:
+            raise ValueError(f"power must be within 0 to 1, got {self.power}")
+        self._num_values = self.vocab_size // 2
+        self._num_keys = self.vocab_size - self._num_values - 1
         symbols = [".", *numbered(self._num_keys, "k{}".format), *numbered(self._num_values)]
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, trained, tested, symbols, symbols)
+        self.draw_sets(generator, trained, tested, symbols, symbols)
 
     def longest(self, number: int) -> int:
-        return self._length
+        return self.length
 
     def families(self, numbers: Sequence[int]) -> Families:
         return pair_families(numbers, self._num_keys, self._num_values)
@@ -112,8 +106,8 @@ class MultiQueryRecall(DrawnSequences):
             key_digits, value_digits = digits.split(pairs, dim=1)
             keys = FILLER + 1 + arrangements(key_digits)
             values = FILLER + 1 + self._num_keys + arrangements(value_digits)
-            free = self._length - 2 * pairs
-            slots = drawn_slots(len(digits), pairs, free // 2, self._power, generator)
+            free = self.length - 2 * pairs
+            slots = drawn_slots(len(digits), pairs, free // 2, self.power, generator)
             asked, order = (2 * slots).sort(dim=1)
             stream = torch.full((len(digits), free), FILLER)
             sources.append(torch.stack([keys, values], dim=2).flatten(1))
@@ -123,7 +117,7 @@ class MultiQueryRecall(DrawnSequences):
             places.append(asked)
         most = max(drawn)
         return given_batch(
-            queries=stack(streams, self._length - 2 * min(drawn)),
+            queries=stack(streams, self.length - 2 * min(drawn)),
             source=stack(sources, 2 * most),
             target=stack(targets, most),
             asked=stack(places, most, fill=0),

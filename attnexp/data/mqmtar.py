@@ -1,13 +1,14 @@
 """Multi-query associative recall of keys and values of several symbols."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from attnexp.core.batch import Batch
-from attnexp.data.drawn import DrawnSequences
+from attnexp.data.drawn import SequencesByLength
 from attnexp.data.sequences import (
     FIRST,
     Drawn,
@@ -16,7 +17,6 @@ from attnexp.data.sequences import (
     arranging,
     check_positive,
     every_length,
-    length_ranges,
     notes_on_lengths,
     numbered,
     sequence_batch,
@@ -28,7 +28,8 @@ LETTERS = FIRST + 3
 MOST_WORDS = 2**31
 
 
-class MultiTokenRecall(DrawnSequences):
+@dataclass(eq=False, repr=False)
+class MultiTokenRecall(SequencesByLength):
     """source = pairs k k : v v among spaces, then ? k k for each query; target = the values.
 
     Multi-query multi-token associative recall (MQMTAR) of Vasylenko et al. (2025), "Long-context
@@ -65,64 +66,51 @@ class MultiTokenRecall(DrawnSequences):
 
     floors = ("exact_match",)
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 20_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_length: int = 32,
-        max_length: int = 64,
-        alphabet: int = 256,
-        key_size: int = 2,
-        value_size: int = 2,
-        num_queries: int = 4,
-        pair_share: float = 0.8,
-        test_min_length: int | None = None,
-        test_max_length: int | None = None,
-        test_lengths: Sequence[int] | None = None,
-    ) -> None:
-        trained, tested = length_ranges(
-            min_length, max_length, test_min_length, test_max_length, test_lengths
-        )
-        for name, value in {
-            "alphabet": alphabet,
-            "key_size": key_size,
-            "value_size": value_size,
-            "num_queries": num_queries,
-        }.items():
-            check_positive(name, value)
-        if not 0 < pair_share <= 1:
-            raise ValueError(f"pair_share must be above 0 and at most 1, got {pair_share}")
-        self._unit, self._share = key_size + value_size + 2, pair_share
-        self._alphabet, self._queries = alphabet, num_queries
-        self._key_size, self._value_size = key_size, value_size
-        used = every_length(trained, tested)
-        if not self._pairs(min(used)):
-            raise ValueError(
-                f"pair_share * length must be at least {self._unit}, the symbols of a pair, got "
-                f"pair_share {pair_share} and length {min(used)}"
-            )
-        fewest, most = (alphabet ** op(key_size, value_size) for op in (min, max))
-        if not self._pairs(max(used)) <= fewest <= most <= MOST_WORDS:
-            raise ValueError(
-                f"alphabet must make {self._pairs(max(used))} to 2^31 different keys and values, "
-                f"got {alphabet} symbols for {key_size} and {value_size} places"
-            )
-        symbols = [".", ":", "?", *numbered(alphabet)]
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, trained, tested, symbols, symbols)
-        asking = num_queries * (key_size + 1)
+    num_train: int = 20_000
+    min_length: int = 32
+    max_length: int = 64
+    alphabet: int = 256
+    key_size: int = 2
+    value_size: int = 2
+    num_queries: int = 4
+    pair_share: float = 0.8
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        trained, tested = self.lengths()
+        for name in ("alphabet", "key_size", "value_size", "num_queries"):
+            check_positive(name, getattr(self, name))
+        if not 0 < self.pair_share <= 1:
+            raise ValueError(f"pair_share must be above 0 and at most 1, got {self.pair_share}")
+        self._unit = self.key_size + self.value_size + 2
+        self._check_pairs(every_length(trained, tested))
+        symbols = [".", ":", "?", *numbered(self.alphabet)]
+        self.draw_sets(generator, trained, tested, symbols, symbols)
+        asking = self.num_queries * (self.key_size + 1)
         contexts = (self.test.mask.sum(dim=-1) - 1 - asking).flatten().tolist()
-        right = [self._pairs(length) ** -num_queries for length in contexts]
+        right = [self._pairs(length) ** -self.num_queries for length in contexts]
         self.notes = notes_on_lengths(tested, self.longest, "symbols of a context")
         self.chance = {"exact_match": sum(right) / len(right)}
 
+    def _check_pairs(self, lengths: Sequence[int]) -> None:
+        """Raise ValueError unless the pairs of every length fit in it and can be different."""
+        if not self._pairs(min(lengths)):
+            raise ValueError(
+                f"pair_share * length must be at least {self._unit}, the symbols of a pair, got "
+                f"pair_share {self.pair_share} and length {min(lengths)}"
+            )
+        sizes = self.key_size, self.value_size
+        fewest, most = (self.alphabet ** op(sizes) for op in (min, max))
+        if not self._pairs(max(lengths)) <= fewest <= most <= MOST_WORDS:
+            raise ValueError(
+                f"alphabet must make {self._pairs(max(lengths))} to 2^31 different keys and "
+                f"values, got {self.alphabet} symbols for {sizes[0]} and {sizes[1]} places"
+            )
+
     def longest(self, number: int) -> int:
-        return number + self._queries * (self._key_size + 1)
+        return number + self.num_queries * (self.key_size + 1)
 
     def families(self, numbers: Sequence[int]) -> Families:
-        keys, values = (self._alphabet**size for size in (self._key_size, self._value_size))
+        keys, values = (self.alphabet**size for size in (self.key_size, self.value_size))
         return Families(
             {
                 length: arranging(keys, self._pairs(length))
@@ -137,8 +125,8 @@ class MultiTokenRecall(DrawnSequences):
         for length, digits in drawn.items():
             examples, pairs = len(digits), self._pairs(length)
             key_words, value_words = (arrangements(half) for half in digits.split(pairs, dim=1))
-            keys = self._spelled(key_words, self._key_size)
-            values = self._spelled(value_words, self._value_size)
+            keys = self._spelled(key_words, self.key_size)
+            values = self._spelled(value_words, self.value_size)
             colon, space = (torch.full((examples, pairs, 1), mark) for mark in (COLON, SPACE))
             stated = torch.cat([keys, colon, values, space], dim=2)
             # pairs and single spaces in random order, then each pair as wide as it is
@@ -148,22 +136,22 @@ class MultiTokenRecall(DrawnSequences):
             places = begins.unsqueeze(2) + torch.arange(self._unit)
             context = torch.full((examples, length), SPACE)
             context = context.scatter(1, places.flatten(1), stated.flatten(1))
-            asked = torch.randint(pairs, (examples, self._queries), generator=generator)
+            asked = torch.randint(pairs, (examples, self.num_queries), generator=generator)
             row = torch.arange(examples).unsqueeze(1)
-            mark = torch.full((examples, self._queries, 1), QUESTION)
+            mark = torch.full((examples, self.num_queries, 1), QUESTION)
             questions = torch.cat([mark, keys[row, asked]], dim=2)
             sources.append(torch.cat([context, questions.flatten(1)], dim=1))
             targets.append(values[row, asked].flatten(1))
-            value_places = places[:, :, self._key_size + 1 : -1]
+            value_places = places[:, :, self.key_size + 1 : -1]
             alignments.append(value_places[row, asked].flatten(1))
         source = stack(sources, self.longest(max(drawn)))
         return sequence_batch(source, torch.cat(targets), torch.cat(alignments))
 
     def _pairs(self, length: int) -> int:
-        return int(length * self._share // self._unit)
+        return int(length * self.pair_share // self._unit)
 
     def _spelled(
         self, words: Int[Tensor, "examples pairs"], size: int
     ) -> Int[Tensor, "examples pairs {size}"]:
-        powers = self._alphabet ** torch.arange(size)
-        return LETTERS + words.unsqueeze(2) // powers % self._alphabet
+        powers = self.alphabet ** torch.arange(size)
+        return LETTERS + words.unsqueeze(2) // powers % self.alphabet

@@ -1,19 +1,20 @@
 """The symbol a few places back."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
 from attnexp.core.batch import Batch
-from attnexp.data.drawn import DrawnSequences
+from attnexp.data.drawn import SequencesByLength
 from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     check_positive,
     every_length,
     given_batch,
-    length_ranges,
     notes_on_lengths,
     numbered,
     stack,
@@ -21,7 +22,8 @@ from attnexp.data.sequences import (
 )
 
 
-class NBack(DrawnSequences):
+@dataclass(eq=False, repr=False)
+class NBack(SequencesByLength):
     """x_1 ... x_L, random symbols; the target at each of the last m places t is x_(t - n).
 
     The n-back task of Vasylenko et al. (2025), "Long-context generalization with sparse attention",
@@ -53,55 +55,40 @@ class NBack(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 20_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_length: int = 32,
-        max_length: int = 64,
-        steps: int = 2,
-        num_answers: int = 16,
-        vocab_size: int = 16,
-        test_min_length: int | None = None,
-        test_max_length: int | None = None,
-        test_lengths: Sequence[int] | None = None,
-    ) -> None:
-        trained, tested = length_ranges(
-            min_length, max_length, test_min_length, test_max_length, test_lengths
-        )
-        settings = {"steps": steps, "num_answers": num_answers, "vocab_size": vocab_size}
-        for name, value in settings.items():
-            check_positive(name, value)
-        shortest = min(every_length(trained, tested))
-        if shortest < steps + num_answers:
-            raise ValueError(
-                f"lengths must be at least {steps + num_answers}, because {num_answers} symbols "
-                f"have answers and {steps} come first, got {shortest}"
-            )
-        self._steps, self._answers, self._vocab_size = steps, num_answers, vocab_size
-        symbols = numbered(vocab_size)
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, trained, tested, symbols, symbols)
+    num_train: int = 20_000
+    min_length: int = 32
+    max_length: int = 64
+    steps: int = 2
+    num_answers: int = 16
+    vocab_size: int = 16
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        trained, tested = self.lengths()
+        for name in ("steps", "num_answers", "vocab_size"):
+            check_positive(name, getattr(self, name))
+        shortest, least = min(every_length(trained, tested)), self.steps + self.num_answers
+        why = f"{self.num_answers} symbols have answers and {self.steps} come first"
+        check_least("lengths", shortest, least, why)
+        symbols = numbered(self.vocab_size)
+        self.draw_sets(generator, trained, tested, symbols, symbols)
         self.notes = notes_on_lengths(tested, self._in_source, "symbols of an example")
 
     def _in_source(self, length: int) -> int:
-        return length - self._answers
+        return length - self.num_answers
 
     def families(self, numbers: Sequence[int]) -> Families:
-        return uniform(numbers, self._vocab_size)
+        return uniform(numbers, self.vocab_size)
 
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
         sources, queries, targets, alignments = [], [], [], []
         for length, digits in drawn.items():
             sequence, told = FIRST + digits, self._in_source(length)
-            back = torch.arange(told, length) - self._steps
+            back = torch.arange(told, length) - self.steps
             sources.append(sequence[:, :told])
             queries.append(sequence[:, told:])
             targets.append(sequence[:, back])
             alignments.append(back.where(back < told, -1).expand(len(digits), -1))
-        asked = torch.arange(self._answers)
+        asked = torch.arange(self.num_answers)
         target = torch.cat(targets)
         return given_batch(
             queries=torch.cat(queries),

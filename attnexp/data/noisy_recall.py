@@ -1,5 +1,7 @@
 """In-context recall among noise."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
@@ -7,12 +9,12 @@ from torch import Tensor
 from attnexp.data.repeated_pairs import (
     RepeatedPairs,
     check_even_length,
-    check_vocab_size,
     one_symbol_pairs,
 )
-from attnexp.data.sequences import FIRST, PAD, check_positive
+from attnexp.data.sequences import FIRST, PAD, check_positive, numbered
 
 
+@dataclass(eq=False, repr=False)
 class NoisyRecall(RepeatedPairs):
     """k v n n k v ..., with noise between the pairs; due are the values told before.
 
@@ -41,38 +43,28 @@ class NoisyRecall(RepeatedPairs):
     symbols, no symbol of noise, a share below 0 or not below 1, and more examples than are found.
     """
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 12_800,
-        num_validation: int = 500,
-        num_test: int = 1_280,
-        length: int = 128,
-        vocab_size: int = 16,
-        noise_vocab_size: int = 16,
-        noise_share: float = 0.2,
-    ) -> None:
-        check_even_length(length)
-        check_vocab_size(vocab_size)
-        check_positive("noise_vocab_size", noise_vocab_size)
-        if not 0 <= noise_share < 1:
-            raise ValueError(f"noise_share must be at least 0 and below 1, got {noise_share}")
-        self._slots, self._num_keys = length // 2, vocab_size // 2
-        self._num_values, self._num_noise = vocab_size - self._num_keys, noise_vocab_size
-        self._noise_share = noise_share
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(
-            generator, sizes, length, self._num_keys, self._num_values, self._num_noise
-        )
+    noise_vocab_size: int = 16
+    noise_share: float = 0.2
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        check_even_length(self.length)
+        check_positive("noise_vocab_size", self.noise_vocab_size)
+        if not 0 <= self.noise_share < 1:
+            raise ValueError(f"noise_share must be at least 0 and below 1, got {self.noise_share}")
+        super().__post_init__(generator)
+
+    def symbols(self) -> list[str]:
+        return [*super().symbols(), *numbered(self.noise_vocab_size, "n{}".format)]
 
     def draw(
         self, examples: int, generator: torch.Generator
     ) -> tuple[Int[Tensor, "examples length"], Bool[Tensor, "examples length"]]:
-        noise = torch.rand(examples, self._slots, generator=generator) < self._noise_share
+        slots = self.length // 2
+        noise = torch.rand(examples, slots, generator=generator) < self.noise_share
         noise[:, -1] = False
-        free = torch.randint(self._slots - 1, (examples, 1), generator=generator)
+        free = torch.randint(slots - 1, (examples, 1), generator=generator)
         noise = noise.scatter(1, free, False)
-        rows, repeats = one_symbol_pairs(noise, self._num_keys, self._num_values, generator)
-        drawn = torch.randint(self._num_noise, rows.shape, generator=generator)
-        symbols = FIRST + self._num_keys + self._num_values + drawn
+        rows, repeats = one_symbol_pairs(noise, self.num_keys, self.num_values, generator)
+        drawn = torch.randint(self.noise_vocab_size, rows.shape, generator=generator)
+        symbols = FIRST + self.num_keys + self.num_values + drawn
         return rows.where(rows != PAD, symbols), repeats

@@ -2,27 +2,28 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from attnexp.core.batch import Batch
-from attnexp.data.drawn import DrawnSequences
+from attnexp.data.drawn import SequencesByLength
 from attnexp.data.sequences import (
     PAD,
     Drawn,
     Families,
     check_positive,
     contents,
-    length_ranges,
     numbered,
     sequence_batch,
     uniform,
 )
 
 
-class Rearrangement(DrawnSequences):
+@dataclass(eq=False, repr=False)
+class Rearrangement(SequencesByLength):
     """Sources of uniform length and uniform symbols; target[t] = source[p(t)], p a permutation.
 
     The gold alignment is p itself. Symbols are named 0, 1, ..., vocab_size - 1, and source and
@@ -41,32 +42,15 @@ class Rearrangement(DrawnSequences):
     different sources.
     """
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 10_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_length: int = 3,
-        max_length: int = 10,
-        vocab_size: int = 20,
-        test_min_length: int | None = None,
-        test_max_length: int | None = None,
-        test_lengths: Sequence[int] | None = None,
-    ) -> None:
-        check_positive("vocab_size", vocab_size)
-        self._vocab_size = vocab_size
-        symbols = numbered(vocab_size)
-        super().__init__(
-            generator,
-            (num_train, num_validation, num_test),
-            *length_ranges(min_length, max_length, test_min_length, test_max_length, test_lengths),
-            source_symbols=symbols,
-            target_symbols=symbols,
-        )
+    vocab_size: int = 20
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        check_positive("vocab_size", self.vocab_size)
+        symbols = numbered(self.vocab_size)
+        self.draw_sets(generator, *self.lengths(), symbols, symbols)
 
     def families(self, numbers: Sequence[int]) -> Families:
-        return uniform(numbers, self._vocab_size)
+        return uniform(numbers, self.vocab_size)
 
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
         source = contents(drawn)

@@ -1,6 +1,7 @@
 """Associative recall: the source gives pairs of keys and values, then asks for values."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -14,12 +15,12 @@ from attnexp.data.sequences import (
     arranging,
     check_positive,
     numbered,
-    ranges,
     sequence_batch,
     stack,
 )
 
 
+@dataclass(eq=False, repr=False)
 class Recall(DrawnSequences):
     """source = k_1 v_1 ... k_n v_n, then m of the keys again; target = the values of those m.
 
@@ -51,51 +52,45 @@ class Recall(DrawnSequences):
 
     floors = ("exact_match",)
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 30_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_pairs: int = 1,
-        max_pairs: int = 4,
-        max_queries: int = 2,
-        num_keys: int = 8,
-        num_values: int = 8,
-        test_min_pairs: int | None = None,
-        test_max_pairs: int | None = None,
-    ) -> None:
-        trained, tested = ranges("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
-        check_positive("max_queries", max_queries)
-        check_positive("num_values", num_values)
-        most = max(max_pairs, (tested or trained)[-1])
-        if num_keys < most:
+    num_train: int = 30_000
+    min_pairs: int = 1
+    max_pairs: int = 4
+    max_queries: int = 2
+    num_keys: int = 8
+    num_values: int = 8
+    test_min_pairs: int | None = None
+    test_max_pairs: int | None = None
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        trained, tested = self.ranges_of("pairs")
+        check_positive("max_queries", self.max_queries)
+        check_positive("num_values", self.num_values)
+        most = max(self.max_pairs, (tested or trained)[-1])
+        if self.num_keys < most:
             raise ValueError(
                 f"num_keys must be at least the number of pairs, up to {most}, because the keys of "
-                f"an example are all different, got {num_keys}"
+                f"an example are all different, got {self.num_keys}"
             )
-        if max_queries > max_pairs:
+        if self.max_queries > self.max_pairs:
             raise ValueError(
-                f"max_queries must be at most max_pairs ({max_pairs}), because no key is asked "
-                f"for twice, got {max_queries}"
+                f"max_queries must be at most max_pairs ({self.max_pairs}), because no key is "
+                f"asked for twice, got {self.max_queries}"
             )
-        self._max_queries, self._num_keys, self._num_values = max_queries, num_keys, num_values
-        symbols = [*numbered(num_keys, "k{}".format), *numbered(num_values)]
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, trained, tested, symbols, symbols, shapes=max_queries)
+        symbols = [*numbered(self.num_keys, "k{}".format), *numbered(self.num_values)]
+        self.draw_sets(generator, trained, tested, symbols, symbols, shapes=self.max_queries)
 
     def longest(self, number: int) -> int:
-        return 2 * number + min(number, self._max_queries)
+        return 2 * number + min(number, self.max_queries)
 
     def families(self, numbers: Sequence[int]) -> Families:
-        num_keys, num_values = self._num_keys, self._num_values
+        num_keys, num_values = self.num_keys, self.num_values
         return Families(
             {
                 (pairs, queries): arranging(num_keys, pairs)
                 + arranging(pairs, queries)
                 + [num_values] * pairs
                 for pairs in numbers
-                for queries in range(1, min(pairs, self._max_queries) + 1)
+                for queries in range(1, min(pairs, self.max_queries) + 1)
             },
             f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
         )
@@ -105,7 +100,7 @@ class Recall(DrawnSequences):
         for (pairs, queries), block in drawn.items():
             key_digits, asked_digits, values = block.split([pairs, queries, pairs], dim=1)
             keys = FIRST + arrangements(key_digits)
-            values = FIRST + self._num_keys + values
+            values = FIRST + self.num_keys + values
             asked = arrangements(asked_digits)
             stated = torch.stack([keys, values], dim=2).flatten(1)
             sources.append(torch.cat([stated, keys.gather(1, asked)], dim=1))

@@ -1,27 +1,29 @@
 """The base of data sets in which keys come again with the values that an example stated before."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attnexp.core.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.core.batch import Batch
 from attnexp.data.sequences import (
     EOS,
     FIRST,
     PAD,
+    Sequences,
+    check_least,
     check_memory,
-    check_sizes,
     given_batch,
     numbered,
     sequence_spec,
 )
 
 
-class RepeatedPairs(Dataset):
+@dataclass(eq=False, repr=False)
+class RepeatedPairs(Sequences):
     """Reads sequences of keys and values as a language model does, and asks for the repeated ones.
 
     A sequence states pairs of a key and a value. If a key comes again, its value comes again too,
@@ -30,14 +32,10 @@ class RepeatedPairs(Dataset):
     is no gold alignment, because the place of the value is among the queries, and an alignment
     names places in the source.
 
-    A subclass draws sequences in `draw`. Its constructor checks its settings, keeps those that
-    `draw` reads, and at its end calls this one:
-
-    - `sizes` are the numbers of examples of training, validation and test.
-    - `length` is the number of symbols of the longest sequence.
-    - `num_keys`, `num_values` and `num_noise` are the numbers of the different symbols of keys
-      (k0, k1, ...), of values (0, 1, ...) and of noise (n0, n1, ...); their ids follow each other
-      in this order, from `FIRST`.
+    A subclass draws sequences in `draw`, the longest of which has `length` symbols. Of `vocab_size`
+    symbols half, rounded down, are keys (k0, k1, ...) and the others values (0, 1, ...); their ids
+    follow each other from `FIRST`. Other settings are fields of the subclass, which checks them in
+    `__post_init__` before it calls this one.
 
     A sequence that was drawn before is drawn again, so that the three sets are disjoint.
 
@@ -46,31 +44,37 @@ class RepeatedPairs(Dataset):
     are examples find nothing new.
     """
 
-    spec: Seq2SeqSpec
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        sizes: tuple[int, int, int],
-        length: int,
-        num_keys: int,
-        num_values: int,
-        num_noise: int = 0,
-    ) -> None:
-        check_sizes(*sizes)
-        check_memory(sum(sizes), length, shapes=1)
-        symbols = [
-            *numbered(num_keys, "k{}".format),
-            *numbered(num_values),
-            *numbered(num_noise, "n{}".format),
-        ]
+    num_train: int = 12_800
+    num_test: int = 1_280
+    length: int = 128
+    vocab_size: int = 16
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        check_least("vocab_size", self.vocab_size, 2, "half are keys and half values")
+        sizes, symbols = self.set_sizes(), self.symbols()
+        check_memory(sum(sizes), self.length, shapes=1)
         rows, repeats = self._distinct(sum(sizes), generator)
         self.train, self.validation, self.test = (
             _batch(own, marks)
             for own, marks in zip(rows.split(sizes), repeats.split(sizes), strict=True)
         )
         self.spec = sequence_spec(symbols, symbols, self.train, self.test)
+
+    @property
+    def num_keys(self) -> int:
+        """The number of symbols of keys, half of all."""
+        return self.vocab_size // 2
+
+    @property
+    def num_values(self) -> int:
+        """The number of symbols of values, the other half."""
+        return self.vocab_size - self.num_keys
+
+    def symbols(self) -> list[str]:
+        """Return the vocabulary, whose first id is `FIRST`: keys, then values, then others."""
+        return [*numbered(self.num_keys, "k{}".format), *numbered(self.num_values)]
 
     @abstractmethod
     def draw(
@@ -98,15 +102,6 @@ class RepeatedPairs(Dataset):
                     f"example beyond {known} different ones: ask for fewer examples or allow more"
                 )
         return rows[found[:count]], repeats[found[:count]]
-
-
-def check_vocab_size(vocab_size: int) -> None:
-    """Raise ValueError for fewer than one key and one value."""
-    if vocab_size < 2:
-        raise ValueError(
-            f"vocab_size must be at least 2, because half are keys and half values, "
-            f"got {vocab_size}"
-        )
 
 
 def check_even_length(length: int) -> None:

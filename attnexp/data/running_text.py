@@ -89,36 +89,17 @@ class RunningText(Dataset):
         check_positive("length", length)
         check_positive("num_train", num_train)
         check_positive("min_count", min_count)
-        content = read_source(path, sha256)
-        require_memory(path, BYTES_A_CHARACTER * len(content))
-        text = plain(as_text(path, content))
-        if len(set(text)) < 2:
-            raise ValueError(
-                f"{path} must hold at least two different characters, got {text[:1]!r}"
-            )
-        tested = _size("test", test, len(text), TIMES[-1] * length)
-        validated = _size("validation", validation, len(text), length)
-        rest = len(text) - validated - tested
-        if rest < 2 * length:
-            raise ValueError(
-                f"{path} has {len(text):,} characters, too few for windows of length {length}: "
-                f"{validated:,} are for validation and {tested:,} for the test, and training "
-                f"requires {2 * length:,} more: lower data.length, data.test or data.validation"
-            )
+        text = _read(path, sha256)
+        validated, tested = _sizes(path, len(text), length, validation, test)
         require_memory(
             f"windows of {length:,} characters",
             BYTES_A_SYMBOL * (num_train * length + validated + len(TIMES) * tested),
         )
+        rest = len(text) - validated - tested
         before = int(torch.randint(rest + 1, (), generator=generator))
         behind = before + validated + tested
         counted = Counter(text[:before] + text[behind:])
-        vocab = [UNKNOWN, *sorted(s for s, count in counted.items() if count >= min_count)]
-        if len(vocab) == 1:
-            most = max(counted.values())
-            raise ValueError(
-                f"min_count must be at most {most:,}, the count of the most frequent character "
-                f"that trains, got {min_count:,}"
-            )
+        vocab = _vocabulary(counted, min_count)
         ids = {symbol: FIRST + place for place, symbol in enumerate(vocab)}
         self._length = length
         self._ids = torch.tensor([ids.get(symbol, FIRST) for symbol in text])
@@ -143,12 +124,7 @@ class RunningText(Dataset):
         self.overlap = tested / rest
         trained = [self._ids[:before].tolist(), self._ids[behind:].tolist()]
         self.chance = _chance(trained, test_part.view(-1, length).tolist(), len(vocab))
-        if unknown := int((test_part == FIRST).sum()):
-            known = min(counted.values()) < min_count
-            self.notes = (
-                f"{unknown:,} of {tested:,} characters of the test part are read as {UNKNOWN}"
-                + ("" if known else ", which is not in training: min_count=2 trains it"),
-            )
+        self.notes = _notes_on_unknown(test_part, known=min(counted.values()) < min_count)
 
     def epoch(self, generator: torch.Generator) -> Batch:
         """Return new windows of the training part."""
@@ -157,6 +133,53 @@ class RunningText(Dataset):
     def _draw(self, examples: int, generator: torch.Generator) -> Batch:
         drawn = torch.randint(len(self._starts), (examples, 1), generator=generator)
         return _batch(self._ids[self._starts[drawn] + torch.arange(self._length)])
+
+
+def _read(path: str, sha256: str) -> str:
+    """Return the text of a file. Raises ValueError for fewer than two different characters."""
+    content = read_source(path, sha256)
+    require_memory(path, BYTES_A_CHARACTER * len(content))
+    text = plain(as_text(path, content))
+    if len(set(text)) < 2:
+        raise ValueError(f"{path} must hold at least two different characters, got {text[:1]!r}")
+    return text
+
+
+def _sizes(
+    path: str, characters: int, length: int, validation: float, test: float
+) -> tuple[int, int]:
+    """Return the lengths of the validation and the test part. Raises ValueError if few train."""
+    tested = _size("test", test, characters, TIMES[-1] * length)
+    validated = _size("validation", validation, characters, length)
+    if characters - validated - tested < 2 * length:
+        raise ValueError(
+            f"{path} has {characters:,} characters, too few for windows of length {length}: "
+            f"{validated:,} are for validation and {tested:,} for the test, and training "
+            f"requires {2 * length:,} more: lower data.length, data.test or data.validation"
+        )
+    return validated, tested
+
+
+def _notes_on_unknown(test_part: Int[Tensor, " characters"], *, known: bool) -> tuple[str, ...]:
+    """Return a note on the characters read as <unk>; `known` if some train."""
+    unknown = int((test_part == FIRST).sum())
+    if not unknown:
+        return ()
+    untrained = "" if known else ", which is not in training: min_count=2 trains it"
+    told = f"{unknown:,} of {len(test_part):,} characters of the test part are read as {UNKNOWN}"
+    return (told + untrained,)
+
+
+def _vocabulary(counted: Counter[str], min_count: int) -> list[str]:
+    """Return <unk> and the characters that occur often enough. Raises ValueError if none does."""
+    vocab = [UNKNOWN, *sorted(s for s, count in counted.items() if count >= min_count)]
+    if len(vocab) == 1:
+        most = max(counted.values())
+        raise ValueError(
+            f"min_count must be at most {most:,}, the count of the most frequent character "
+            f"that trains, got {min_count:,}"
+        )
+    return vocab
 
 
 def _size(name: str, share: float, characters: int, window: int) -> int:

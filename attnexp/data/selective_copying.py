@@ -1,6 +1,7 @@
 """Copying of the symbols that are among blanks, in their order."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -10,6 +11,7 @@ from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
+    check_least,
     check_positive,
     contents,
     given_batch,
@@ -20,6 +22,7 @@ from attnexp.data.sequences import (
 BLANK, SEPARATOR = ".", "|"
 
 
+@dataclass(eq=False, repr=False)
 class SelectiveCopying(DrawnSequences):
     """source = n symbols at random places among blanks; the targets are these symbols, in order.
 
@@ -51,34 +54,25 @@ class SelectiveCopying(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 12_800,
-        num_validation: int = 500,
-        num_test: int = 1_280,
-        num_symbols: int = 16,
-        length: int = 256,
-        vocab_size: int = 16,
-    ) -> None:
-        check_positive("num_symbols", num_symbols)
-        if vocab_size < 3:
-            raise ValueError(
-                "vocab_size must be at least 3, because a blank and a separator are among the "
-                f"symbols, got {vocab_size}"
-            )
-        if length < 2 * num_symbols + 1:
-            raise ValueError(
-                f"length must be at least {2 * num_symbols + 1}, because {num_symbols} symbols to "
-                f"copy take two places each and the separator takes one, got {length}"
-            )
-        self._length, self._copied = length, vocab_size - 2
+    num_train: int = 12_800
+    num_test: int = 1_280
+    num_symbols: int = 16
+    length: int = 256
+    vocab_size: int = 16
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        count = self.num_symbols
+        check_positive("num_symbols", count)
+        why = "a blank and a separator are among the symbols"
+        check_least("vocab_size", self.vocab_size, 3, why)
+        why = f"{count} symbols to copy take two places each and the separator takes one"
+        check_least("length", self.length, 2 * count + 1, why)
+        self._copied = self.vocab_size - 2
         symbols = [*numbered(self._copied), BLANK, SEPARATOR]
-        sizes, numbers = (num_train, num_validation, num_test), range(num_symbols, num_symbols + 1)
-        super().__init__(generator, sizes, numbers, None, symbols, symbols)
+        self.draw_sets(generator, range(count, count + 1), None, symbols, symbols)
 
     def longest(self, number: int) -> int:
-        return self._length
+        return self.length
 
     def families(self, numbers: Sequence[int]) -> Families:
         return uniform(numbers, self._copied)
@@ -87,7 +81,7 @@ class SelectiveCopying(DrawnSequences):
         symbols = contents(drawn)
         examples, count = symbols.shape
         blank, separator = FIRST + self._copied, FIRST + self._copied + 1
-        source = torch.full((examples, self._length - count - 1), blank)
+        source = torch.full((examples, self.length - count - 1), blank)
         order = torch.rand(source.shape, generator=generator).argsort(dim=1)
         places = order[:, :count].sort(dim=1).values
         queries = torch.full((examples, count + 1), blank)

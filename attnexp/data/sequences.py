@@ -7,7 +7,7 @@ the symbols that mark a beginning and an end.
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from itertools import accumulate, takewhile
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.core.writing import SEPARATED, Characters, Spaced, Writing
+from attnexp.data.base import Dataset
 from attnexp.data.memory import require_memory
 from attnexp.runs.summary import LENGTHS
 
@@ -35,6 +36,27 @@ BYTES_A_SYMBOL, BYTES_A_NAME = 200, 150
 
 MOST_CODES = 2**62
 """The most rows of digits that are numbered by one code, well within 63 bits."""
+
+
+@dataclass(eq=False, repr=False)
+class Sequences(Dataset):
+    """Holds sets of `num_train`, `num_validation` and `num_test` sequences.
+
+    The settings of a subclass are the fields of a dataclass, in the order of the constructor.
+    `__post_init__` receives the generator and makes the sets.
+    """
+
+    generator: InitVar[torch.Generator]
+    num_train: int = 10_000
+    num_validation: int = 500
+    num_test: int = 500
+    spec: Seq2SeqSpec = field(init=False)
+
+    def set_sizes(self) -> tuple[int, int, int]:
+        """Return the numbers of examples. Raises ValueError for a set without examples."""
+        for name in ("num_train", "num_validation", "num_test"):
+            check_positive(name, getattr(self, name))
+        return self.num_train, self.num_validation, self.num_test
 
 
 def sequence_spec(
@@ -140,17 +162,16 @@ def stack(
     return torch.cat([F.pad(block, (0, width - block.shape[1]), value=fill) for block in rows])
 
 
-def check_sizes(num_train: int, num_validation: int, num_test: int) -> None:
-    """Raise ValueError for a set without examples."""
-    sizes = {"num_train": num_train, "num_validation": num_validation, "num_test": num_test}
-    for name, size in sizes.items():
-        check_positive(name, size)
-
-
 def check_positive(name: str, value: int) -> None:
     """Raise ValueError for a setting below 1."""
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
+    check_least(name, value, 1)
+
+
+def check_least(name: str, value: int, least: int, because: str = "") -> None:
+    """Raise ValueError for a setting below `least`, which `because` gives a reason for."""
+    if value < least:
+        reason = f" because {because}," if because else ""
+        raise ValueError(f"{name} must be at least {least},{reason} got {value}")
 
 
 def ranges(
@@ -169,31 +190,21 @@ def ranges(
     return trained, _range(f"test_min_{name}", low, f"test_max_{name}", high)
 
 
-def length_ranges(
-    low: int,
-    high: int,
-    test_low: int | None = None,
-    test_high: int | None = None,
-    test_lengths: Sequence[int] | None = None,
-) -> tuple[range, Sequence[int] | None]:
-    """Return the lengths of training and those of the test set, None if they are the same.
+def ascending(name: str, numbers: Sequence[int] | None, what: str) -> list[int] | None:
+    """Return the numbers of a setting, each once, in ascending order; None if it is None.
 
-    The test set has the lengths in `test_lengths`, in ascending order, or a range as in `ranges`.
-    Raises ValueError for an empty range, no or negative `test_lengths`, and both.
+    Raises ValueError for a list without a number, each of which is a `what`, or with one below 1.
     """
-    trained, tested = ranges("length", low, high, test_low, test_high)
-    if test_lengths is None:
-        return trained, tested
-    if tested is not None:
-        raise ValueError("give test_lengths, or test_min_length and test_max_length, and not both")
-    if not test_lengths:
-        raise ValueError("test_lengths must name at least one length, got none")
-    check_positive("test_lengths", min(test_lengths))
-    return trained, sorted(set(test_lengths))
+    if numbers is None:
+        return None
+    if not numbers:
+        raise ValueError(f"{name} must name at least one {what}, got none")
+    check_positive(name, min(numbers))
+    return sorted(set(numbers))
 
 
 def every_length(trained: Sequence[int], tested: Sequence[int] | None) -> list[int]:
-    """Return the lengths of training and those of the test set, as `length_ranges` gives them."""
+    """Return the lengths of training and those of the test set, which may be None."""
     return [*trained, *(tested or [])]
 
 

@@ -1,6 +1,7 @@
 """Associative recall with each pair in one symbol."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -15,11 +16,11 @@ from attnexp.data.sequences import (
     arrangements,
     given_batch,
     numbered,
-    ranges,
     stack,
 )
 
 
+@dataclass(eq=False, repr=False)
 class StackedRecall(DrawnSequences):
     """source = n pairs of a key and a value, each pair one symbol; the targets are the values.
 
@@ -44,28 +45,23 @@ class StackedRecall(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 20_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_pairs: int = 4,
-        max_pairs: int = 8,
-        num_keys: int = 16,
-        num_values: int = 16,
-    ) -> None:
-        trained, tested = ranges("pairs", min_pairs, max_pairs)
-        if min(num_keys, num_values) < max_pairs:
+    num_train: int = 20_000
+    min_pairs: int = 4
+    max_pairs: int = 8
+    num_keys: int = 16
+    num_values: int = 16
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        keys, values = self.num_keys, self.num_values
+        trained, tested = self.ranges_of("pairs")
+        if min(keys, values) < self.max_pairs:
             raise ValueError(
-                f"num_keys and num_values must be at least max_pairs ({max_pairs}), because those "
-                f"of an example are all different, got {num_keys} and {num_values}"
+                f"num_keys and num_values must be at least max_pairs ({self.max_pairs}), because "
+                f"those of an example are all different, got {keys} and {values}"
             )
-        self._num_keys, self._num_values = num_keys, num_values
-        pairs = numbered(num_keys * num_values, lambda i: f"k{i // num_values}={i % num_values}")
-        targets = [*numbered(num_keys, "k{}".format), *numbered(num_values)]
-        sizes = (num_train, num_validation, num_test)
-        super().__init__(generator, sizes, trained, tested, pairs, targets)
+        pairs = numbered(keys * values, lambda i: f"k{i // values}={i % values}")
+        targets = [*numbered(keys, "k{}".format), *numbered(values)]
+        self.draw_sets(generator, trained, tested, pairs, targets)
         told = self.test.target_mask.sum(dim=-1).double()
         self.chance = {
             "exact_match": float((-(told + 1).lgamma()).exp().mean()),
@@ -73,7 +69,7 @@ class StackedRecall(DrawnSequences):
         }
 
     def families(self, numbers: Sequence[int]) -> Families:
-        return pair_families(numbers, self._num_keys, self._num_values)
+        return pair_families(numbers, self.num_keys, self.num_values)
 
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
         sources, queries, targets, orders = [], [], [], []
@@ -81,9 +77,9 @@ class StackedRecall(DrawnSequences):
             key_digits, value_digits = digits.split(pairs, dim=1)
             keys, values = arrangements(key_digits), arrangements(value_digits)
             order = torch.rand(keys.shape, generator=generator).argsort(dim=1)
-            sources.append(FIRST + keys * self._num_values + values)
+            sources.append(FIRST + keys * self.num_values + values)
             queries.append(FIRST + keys.gather(1, order))
-            targets.append(FIRST + self._num_keys + values.gather(1, order))
+            targets.append(FIRST + self.num_keys + values.gather(1, order))
             orders.append(order)
         most = max(drawn)
         target = stack(targets, most)

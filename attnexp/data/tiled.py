@@ -1,6 +1,7 @@
 """Random patterns that are repeated."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -11,15 +12,16 @@ from attnexp.data.sequences import (
     PAD,
     Drawn,
     Families,
+    ascending,
+    check_least,
     every_length,
     given_batch,
-    length_ranges,
     numbered,
-    ranges,
     stack,
 )
 
 
+@dataclass(eq=False, repr=False)
 class Tiled(DrawnSequences):
     """x_1 ... x_L, a pattern of p random symbols again and again; the target at t is x_(t + 1).
 
@@ -59,41 +61,31 @@ class Tiled(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 6_400,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_period: int = 4,
-        max_period: int = 12,
-        length: int = 32,
-        vocab_size: int = 8,
-        test_lengths: Sequence[int] | None = None,
-    ) -> None:
-        self._periods, _ = ranges("period", min_period, max_period)
-        if vocab_size < 2:
-            raise ValueError(f"vocab_size must be at least 2, got {vocab_size}")
-        trained, tested = length_ranges(length, length, test_lengths=test_lengths)
-        shortest = min(every_length(trained, tested))
-        if shortest < max_period + 2:
-            raise ValueError(
-                f"lengths must be at least {max_period + 2}, because the first answer comes after "
-                f"{max_period + 1} symbols, got {shortest}"
-            )
-        self._vocab_size = vocab_size
-        symbols = numbered(vocab_size)
-        sizes, shapes = (num_train, num_validation, num_test), len(self._periods)
-        super().__init__(generator, sizes, trained, tested, symbols, symbols, shapes)
+    num_train: int = 6_400
+    min_period: int = 4
+    max_period: int = 12
+    length: int = 32
+    vocab_size: int = 8
+    test_lengths: Sequence[int] | None = None
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        self._periods, _ = self.ranges_of("period")
+        check_least("vocab_size", self.vocab_size, 2)
+        trained = range(self.length, self.length + 1)
+        tested = ascending("test_lengths", self.test_lengths, "length")
+        why = f"the first answer comes after {self.max_period + 1} symbols"
+        check_least("lengths", min(every_length(trained, tested)), self.max_period + 2, why)
+        symbols = numbered(self.vocab_size)
+        self.draw_sets(generator, trained, tested, symbols, symbols, shapes=len(self._periods))
 
     def families(self, numbers: Sequence[int]) -> Families:
         return Families(
             {
-                (length, period): [self._vocab_size] + [self._vocab_size - 1] * (period - 1)
+                (length, period): [self.vocab_size] + [self.vocab_size - 1] * (period - 1)
                 for length in numbers
                 for period in self._periods
             },
-            f"patterns of {self._periods[0]} to {self._periods[-1]} of {self._vocab_size} symbols",
+            f"patterns of {self._periods[0]} to {self._periods[-1]} of {self.vocab_size} symbols",
         )
 
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:

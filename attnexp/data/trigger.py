@@ -1,6 +1,7 @@
 """A question that must be answered from all symbols, and one to which the answer is nothing."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -14,13 +15,13 @@ from attnexp.data.sequences import (
     contents,
     given_batch,
     numbered,
-    ranges,
     uniform,
 )
 
 START, TRIGGER, REST, NOTHING = "^", "?", ".", "-"
 
 
+@dataclass(eq=False, repr=False)
 class Trigger(DrawnSequences):
     """source = ^ x_1 ... x_n; the target of ? is the most frequent symbol, that of . is nothing.
 
@@ -51,33 +52,27 @@ class Trigger(DrawnSequences):
 
     floors = ("exact_match", "token_accuracy")
 
-    def __init__(
-        self,
-        generator: torch.Generator,
-        num_train: int = 20_000,
-        num_validation: int = 500,
-        num_test: int = 500,
-        min_length: int = 5,
-        max_length: int = 15,
-        vocab_size: int = 8,
-    ) -> None:
-        check_positive("vocab_size", vocab_size)
-        self._vocab_size = vocab_size
-        symbols = numbered(vocab_size)
-        super().__init__(
+    num_train: int = 20_000
+    min_length: int = 5
+    max_length: int = 15
+    vocab_size: int = 8
+
+    def __post_init__(self, generator: torch.Generator) -> None:
+        check_positive("vocab_size", self.vocab_size)
+        symbols = numbered(self.vocab_size)
+        self.draw_sets(
             generator,
-            (num_train, num_validation, num_test),
-            *ranges("length", min_length, max_length),
+            *self.ranges_of("length"),
             source_symbols=[*symbols, START],
             target_symbols=[*symbols, TRIGGER, REST, NOTHING],
         )
 
     def families(self, numbers: Sequence[int]) -> Families:
-        return uniform(numbers, self._vocab_size)
+        return uniform(numbers, self.vocab_size)
 
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
         symbols = contents(drawn)
-        examples, past = len(symbols), FIRST + self._vocab_size
+        examples, past = len(symbols), FIRST + self.vocab_size
         source = torch.cat([symbols.new_full((examples, 1), past), symbols], dim=1)
         counts = torch.stack([(symbols == i).sum(dim=1) for i in range(FIRST, past)], dim=1)
         most = FIRST + counts.argmax(dim=1)
