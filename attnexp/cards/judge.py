@@ -7,36 +7,37 @@ from dataclasses import dataclass, field, replace
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.core.console import number_text
 from attnexp.select.sample import Sample, standings, with_diverged
-from attnexp.stats.compare import Standing, fewest_seeds
-from attnexp.stats.exact import fisher
+from attnexp.stats.compare import Standing, Word, fewest_seeds
 from attnexp.stats.flips import adjusted_p
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.paired import paired
 from attnexp.stats.scaled import mean
-from attnexp.tables.learning import Modes, modes_of
+from attnexp.tables.learning import modes_of
 
 MOST_NAMED = 3
 """The differences that a card names in words."""
 
 SIGNS = {
-    "better": "+",
-    "worse": "-",
-    "equal": "=",
-    "both solve it": "^",
-    "neither learns": "_",
-    "not told apart": ".",
-    "too few seeds": "?",
-    "skip": "",
+    Word.BETTER: "+",
+    Word.WORSE: "-",
+    Word.EQUAL: "=",
+    Word.BOTH_SOLVE: "^",
+    Word.NEITHER_LEARNS: "_",
+    Word.TIED: ".",
+    Word.FEW: "?",
 }
-"""The words of a verdict in their order, and their signs in a table."""
+"""The words of a card in their order, and their signs in a table."""
 
-TOLD_APART = ("better", "worse")
+IN_PRINT = {Word.TIED: "not told apart", Word.NO_VALUE: "skip"}
+"""The words that a card prints otherwise."""
+
+TOLD_APART = (Word.BETTER, Word.WORSE)
 """The words of a verdict that shows a difference."""
 
 HOLDS = "!"
 """The sign behind that of a difference that is shown over the whole card."""
 
-NOTHING_TOLD = ("both solve it", "neither learns")
+NOTHING_TOLD = (Word.BOTH_SOLVE, Word.NEITHER_LEARNS)
 """The words of a trial at its ceiling or floor, if all of its verdicts have one of them."""
 
 
@@ -44,7 +45,7 @@ NOTHING_TOLD = ("both solve it", "neither learns")
 class CardVerdict:
     """The verdict on the subject next to one baseline in one trial.
 
-    - `word` is one of SIGNS; it is `skip` if one of the two was not measured.
+    - `word` is one of SIGNS, or `NO_VALUE` if one of the two was not measured.
     - `because` gives the numbers.
     - `difference` is that of the subject and the baseline, by seed, positive for a better
       subject.
@@ -57,7 +58,7 @@ class CardVerdict:
     trial: str
     subject: str
     baseline: str
-    word: str
+    word: Word
     because: str
     size: float = 0.0
     difference: Mapping[object, float] = field(default_factory=dict)
@@ -66,12 +67,17 @@ class CardVerdict:
     @property
     def sign(self) -> str:
         """The sign of the verdict in a table."""
-        return SIGNS[self.word] + HOLDS * self.holds
+        return SIGNS.get(self.word, "") + HOLDS * self.holds
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
         return f"{self.trial}: {self.subject} is {self.word} than {self.baseline} ({self.because})"
+
+    @property
+    def measured(self) -> bool:
+        """Whether both rows were measured."""
+        return self.word is not Word.NO_VALUE
 
 
 def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
@@ -93,14 +99,14 @@ def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
         if len(verdict.difference) < 2:
             return False
         p, ahead = next(adjusted), mean(verdict.difference.values()) > 0
-        return p <= LEVEL and verdict.word == ("better" if ahead else "worse")
+        return p <= LEVEL and verdict.word is (Word.BETTER if ahead else Word.WORSE)
 
     return [[replace(each, holds=holds(each)) for each in own] for own in found]
 
 
 def says_nothing(own: Sequence[CardVerdict]) -> bool:
     """Return whether all rows of a trial are at its ceiling or at its floor."""
-    words = {verdict.word for verdict in own if verdict.word != "skip"}
+    words = {verdict.word for verdict in own if verdict.measured}
     return len(words) == 1 and words <= {*NOTHING_TOLD}
 
 
@@ -114,7 +120,7 @@ def verdicts(trial: TrialResult) -> list[CardVerdict]:
         own = standings([samples[i] for i in there], trial.equal_within, reference=0)
         found = dict(zip(there, own, strict=True))
     return [
-        CardVerdict(trial.name, subject.label, row.label, "skip", _why_not(subject, row))
+        CardVerdict(trial.name, subject.label, row.label, Word.NO_VALUE, _why_not(subject, row))
         if i not in found
         else _verdict(trial, (subject, row), (samples[0], samples[i]), found[i])
         for i, row in enumerate(others, 1)
@@ -136,24 +142,25 @@ def _verdict(
     apart = paired(samples[0].values, samples[1].values)
     apart = {seed: sign * number for seed, number in apart.items()}
     seeds = len(apart)
-    if one and other and (p := _fisher(one, other)) <= LEVEL:
+    if one and other and (p := one.p_against(other)) <= LEVEL:
         more = len(one.learned) * other.n > len(other.learned) * one.n
-        because = f"{_learned(one)} and {_learned(other)} seeds learned, p = {p:.2g}"
-        return CardVerdict(*names, "better" if more else "worse", because, size, apart)
+        because = f"{one} and {other} seeds learned, p = {p:.2g}"
+        return CardVerdict(*names, Word.BETTER if more else Word.WORSE, because, size, apart)
     # the standing is that of the baseline next to the subject
-    word = {"worse": "better", "better": "worse", "equal": "equal"}.get(standing.word or "")
+    turned = {Word.WORSE: Word.BETTER, Word.BETTER: Word.WORSE, Word.EQUAL: Word.EQUAL}
+    word = turned.get(standing.word or Word.TIED, Word.TIED)
     fails = one and other and not one.learned and not other.learned
     if fails and word not in TOLD_APART:
-        return CardVerdict(*names, "neither learns", metric, 0.0, apart)
+        return CardVerdict(*names, Word.NEITHER_LEARNS, metric, 0.0, apart)
     if seeds < fewest_seeds(LEVEL):
-        return CardVerdict(*names, "too few seeds", f"{metric}, {seeds} seeds", 0.0, apart)
-    if all(abs(mean - samples[0].best) <= trial.equal_within for mean in means):
-        return CardVerdict(*names, "both solve it", metric, 0.0, apart)
+        return CardVerdict(*names, Word.FEW, f"{metric}, {seeds} seeds", 0.0, apart)
+    if all(sample.solves(trial.equal_within) for sample in samples):
+        return CardVerdict(*names, Word.BOTH_SOLVE, metric, 0.0, apart)
     difference = standing.difference
     assert difference is not None
     interval = f"[{number_text(-difference.high)}, {number_text(-difference.low)}]"
     because = f"{metric}, difference {number_text(-difference.mean)} {interval}, {seeds} seeds"
-    return CardVerdict(*names, word or "not told apart", because, size, apart)
+    return CardVerdict(*names, word, because, size, apart)
 
 
 def ahead(trial: TrialResult) -> list[bool]:
@@ -166,16 +173,16 @@ def ahead(trial: TrialResult) -> list[bool]:
     samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
     there = [sample for sample in samples if sample.means]
     words = [standing.word for standing in standings(there, trial.equal_within)] if there else []
-    if "best" not in words:
+    if Word.BEST not in words:
         return [False] * len(samples)
-    best = modes_of(there[words.index("best")])
+    best = modes_of(there[words.index(Word.BEST)])
 
     def may_be(sample: Sample) -> bool:
         own = modes_of(sample)
-        if best and (not best.learned or (own and _fisher(own, best) <= LEVEL)):
+        if best and (not best.learned or (own and own.p_against(best) <= LEVEL)):
             return False
         others = standings(there, trial.equal_within, reference=there.index(sample))
-        return not any((standing.word or "").startswith("better") for standing in others)
+        return not any(standing.word is Word.BETTER for standing in others)
 
     return [bool(sample.means) and may_be(sample) for sample in samples]
 
@@ -186,17 +193,17 @@ def largest(found: Sequence[CardVerdict]) -> list[CardVerdict]:
     return sorted(shown, key=lambda verdict: -verdict.size)[:MOST_NAMED]
 
 
-def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[str, int]]:
+def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[Word, int]]:
     """Yield how often each word was given, in a fixed order; words that were not are left out."""
     for word in SIGNS:
-        if number := sum(verdict.word == word for verdict in found):
+        if number := sum(verdict.word is word for verdict in found):
             yield word, number
 
 
 def told(found: Sequence[CardVerdict]) -> str:
     """Return in words how often a difference holds over the whole card; empty if none does."""
     held = counts([verdict for verdict in found if verdict.holds])
-    return ", ".join(f"{word} in {number}" for word, number in held)
+    return ", ".join(f"{IN_PRINT.get(word, word)} in {number}" for word, number in held)
 
 
 def reasons_to_look(found: Sequence[CardVerdict]) -> int:
@@ -208,15 +215,6 @@ def learned_text(trial: TrialResult, row: RowResult) -> str:
     """Return how many seeds learned, as `5 of 6`; empty if the metric does not say."""
     modes = modes_of(trial.sample(row, trial.metric))
     return "" if modes is None else str(modes)
-
-
-def _fisher(one: Modes, other: Modes) -> float:
-    """Return p of Fisher's exact test on the seeds that learned."""
-    return fisher(len(one.learned), one.n, len(other.learned), other.n)
-
-
-def _learned(modes: Modes) -> str:
-    return f"{len(modes.learned)} of {modes.n}"
 
 
 def _size(sample: Sample, means: Sequence[float]) -> float:

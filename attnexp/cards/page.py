@@ -6,6 +6,7 @@ from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
 from attnexp.cards.judge import (
     HOLDS,
+    IN_PRINT,
     SIGNS,
     CardVerdict,
     ahead,
@@ -20,6 +21,7 @@ from attnexp.core.console import count_text, number_text
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
 from attnexp.report.results import text_table
 from attnexp.select.number import AT
+from attnexp.stats.compare import Word
 from attnexp.stats.scaled import mean
 from attnexp.tables.grid import Grid, GridCell, Head, Line, Report
 
@@ -36,7 +38,7 @@ AT_END = "~"
 
 VERDICTS = (
     "The sign says what the subject is next to a row: "
-    + ", ".join(f"{sign} {word}" for word, sign in SIGNS.items() if sign)
+    + ", ".join(f"{sign} {IN_PRINT.get(word, word)}" for word, sign in SIGNS.items())
     + f"; {HOLDS} over the whole card, the others are reasons to look. {AT_END} the tuned value is "
     "the last one that was tried"
 )
@@ -61,7 +63,7 @@ def summary_sentences(card: Card) -> list[str]:
     every = [verdict for own in found for verdict in own]
     sentences = []
     for baseline in dict.fromkeys(verdict.baseline for verdict in every):
-        own = [each for each in every if each.baseline == baseline and each.word != "skip"]
+        own = [each for each in every if each.baseline == baseline and each.measured]
         if not own:
             continue
         look = reasons_to_look(own)
@@ -73,7 +75,11 @@ def summary_sentences(card: Card) -> list[str]:
     named = largest(every)
     if named:
         sentences.append("The largest differences: " + "; ".join(v.sentence for v in named))
-    lost = {own[0].trial: own[0].because for own in found if {v.word for v in own} == {"skip"}}
+    lost = {
+        own[0].trial: own[0].because
+        for own in found
+        if own and not any(verdict.measured for verdict in own)
+    }
     sentences += [f"Not measured: {trial}: {because}" for trial, because in lost.items()]
     nothing = [own[0].trial for own in found if own and says_nothing(own)]
     if nothing:
@@ -84,7 +90,7 @@ def summary_sentences(card: Card) -> list[str]:
 
 
 def _nothing_shown(own: Sequence[CardVerdict]) -> str:
-    few = all(verdict.word == "too few seeds" for verdict in own)
+    few = all(verdict.word is Word.FEW for verdict in own)
     return "too few seeds for a verdict" if few else "no difference shown"
 
 
@@ -197,7 +203,9 @@ def _result(trial: TrialResult, own: Sequence[CardVerdict]) -> Result:
         texts = [row.label, *texts, learned_text(trial, row), tuned, lost]
         rows.append([GridCell(text) for text in texts])
     verdicts = "; ".join(
-        f"next to {v.baseline}: {v.word}{HOLDS * v.holds} ({v.because})" for v in own
+        f"next to {each.baseline}: {IN_PRINT.get(each.word, each.word)}{HOLDS * each.holds} "
+        f"({each.because})"
+        for each in own
     )
     harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
     words = f" Settings: {' '.join(trial.words)}." if trial.words else ""

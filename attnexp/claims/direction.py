@@ -1,16 +1,16 @@
 """A decision by which of two rows of runs is better."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from attnexp.claims.decision import Decision, Verdict, if_no_seed_fails
 from attnexp.claims.evidence import Evidence
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
-from attnexp.select.sample import Sample, standings
-from attnexp.stats.compare import Rule
+from attnexp.select.sample import standings
+from attnexp.stats.compare import Rule, Word
 from attnexp.stats.paired import paired
 from attnexp.stats.power import seeds_needed
-from attnexp.stats.scaled import mean
 
 
 class Direction(Decision):
@@ -60,28 +60,25 @@ class Direction(Decision):
         (worst,) = (i for i in (0, 1) if compared[i].difference is not None)
         found = compared[worst].difference
         assert found is not None
-        standing = compared[worst].word
-        if standing == "best" and found.pairs >= rule.least:  # their means are the same
+        standing = compared[worst]
+        if standing.word is Word.BEST and found.pairs >= rule.least:  # their means are the same
             inside = max(abs(found.low), abs(found.high)) <= self.equal_within
-            standing = "equal" if inside else "tied"
+            standing = replace(standing, word=Word.EQUAL if inside else Word.TIED)
         names = (self.first, self.second)
         text = (
             f"{self.metric} of {names[worst]} minus that of {names[1 - worst]} is "
             f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}] over "
-            f"{found.pairs} seeds: {standing}"
+            f"{found.pairs} seeds: {standing.text()}"
         )
-        if found.pairs >= rule.least and self.says == "better" and self._solved(samples):
-            return Verdict("both solve it", text + if_no_seed_fails(found.pairs))
-        if standing in ("worse", "equal"):
-            expected = ("equal", worst) if self.says == "equal" else ("worse", 1)
-            claimed = (standing, worst) == expected
-            text += if_no_seed_fails(found.pairs) if standing == "equal" else ""
+        solved = all(each.solves(self.equal_within) for each in samples)
+        if found.pairs >= rule.least and self.says == "better" and solved:
+            return Verdict(Word.BOTH_SOLVE.value, text + if_no_seed_fails(found.pairs))
+        if standing.word in (Word.WORSE, Word.EQUAL):
+            equal = standing.word is Word.EQUAL
+            claimed = equal if self.says == "equal" else not equal and worst == 1
+            text += if_no_seed_fails(found.pairs) if equal else ""
             return Verdict("reproduced" if claimed else "not reproduced", text)
         if found.pairs < rule.least:
             return Verdict("cannot tell", text, rule.least - found.pairs)
         needed = seeds_needed(found, rule)
         return Verdict("cannot tell", text, None if needed is None else needed - found.pairs)
-
-    def _solved(self, samples: Sequence[Sample]) -> bool:
-        """Return whether the means of all samples are within the margin of the best value."""
-        return all(abs(mean(each.means) - each.best) <= self.equal_within for each in samples)

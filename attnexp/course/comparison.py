@@ -20,7 +20,7 @@ from attnexp.select.configurations import without_repeats, without_tuning_runs
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import number_of, with_numbers
 from attnexp.select.sample import Sample, sample_of, standings
-from attnexp.stats.compare import fewest_seeds
+from attnexp.stats.compare import Word, fewest_seeds
 from attnexp.stats.intervals import LEVEL, student_reach
 from attnexp.stats.paired import paired
 from attnexp.tables.grid import listed
@@ -134,7 +134,7 @@ def _answered(
     reach = reach_of(mean, half)
     yield stated("difference", [answer.difference], means, reach, PAIRED)
     yield stated("interval", [answer.low, answer.high], intervals, reach, PAIRED)
-    worse = [one.word == "worse" for one in compared]
+    worse = [one.word is Word.WORSE for one in compared]
     right = labels[worse.index(False)] if any(worse) else UNDECIDED
     text = "the conclusion of the paired test by which `attnexp results` compares rows"
     if answer.better == right:

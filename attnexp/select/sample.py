@@ -87,6 +87,10 @@ class Sample:
         """The least and the largest value that the number can have."""
         return RANGES.get(self.unit, UNBOUNDED)
 
+    def solves(self, within: float) -> bool:
+        """Return whether the mean over units is within a margin of the best value."""
+        return abs(mean(self.means) - self.best) <= within
+
     @property
     def best(self) -> float:
         """The best value that the number can have; infinite if there is none."""
@@ -178,7 +182,7 @@ def standings(
     if better is None:
         return [Standing()] * len(samples)
     overlap = max(sample.overlap for sample in samples)
-    rule = Rule(better, equal_within, looks, overlap, samples[0].over.many)
+    rule = Rule(better, equal_within, looks, overlap)
     values = [sample.values for sample in samples]
     if reference is None:
         return compare(values, rule)

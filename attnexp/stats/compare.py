@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import combinations
 from typing import Literal
 
@@ -37,30 +38,54 @@ class Difference:
     tests: int
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a row compares with the best of its table.
+class Word(StrEnum):
+    """The words of all verdicts on a row next to another one, the best of its table if not given.
 
-    `word` is one of:
-
-    - `best`: the best mean of the rows with two seeds or more, by `levels`, among those that no
+    - `BEST`: the best mean of the rows with two seeds or more, by `levels`, among those that no
       other row is shown to beat; several rows may have it.
-    - `equal`: the interval of the difference lies within `equal_within`.
-    - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
+    - `WORSE`: shown to be worse, with a chance of at most 5% that the table says so of any row
       although none differs. Without a best row, which is if rows beat one another in a circle, it
-      is so next to the row at `beaten_by`.
-    - `tied`: neither.
-    - `worse on 3 of 3 seeds`: what was seen, if no result of so few seeds is a verdict.
-    - `one seed`: not comparable, however good. `alone`: it shares no seed with the best row.
-    - None: the metric does not rank.
-
-    `p` is adjusted for all pairs of rows.
+      is so next to the row at `beaten_by`. `BETTER`: the same of a row next to a given one.
+    - `EQUAL`: the interval of the difference lies within `equal_within`.
+    - `TIED`: none of these.
+    - `BOTH_SOLVE`: both means are within `equal_within` of the best value of the metric.
+    - `NEITHER_LEARNS`: no seed of either learned.
+    - `FEW`: no result of so few seeds is a verdict.
+    - `ONE_SEED`: not comparable, however good. `ALONE`: it shares no seed with the other row.
+    - `NO_VALUE`: no run has a value.
     """
 
-    word: str | None = None
+    BEST = "best"
+    BETTER = "better"
+    WORSE = "worse"
+    EQUAL = "equal"
+    TIED = "tied"
+    BOTH_SOLVE = "both solve it"
+    NEITHER_LEARNS = "neither learns"
+    FEW = "too few seeds"
+    ONE_SEED = "one seed"
+    ALONE = "alone"
+    NO_VALUE = "no value"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a row compares with the best of its table, or with a given row.
+
+    `word` is None if the metric does not rank. `p` is adjusted for all pairs of rows.
+    """
+
+    word: Word | None = None
     p: float | None = None
     difference: Difference | None = None
     beaten_by: int | None = None
+
+    def text(self, units: str = "seeds") -> str | None:
+        """Return the word, or what was seen on so few `units` that there is none: `worse on 3`."""
+        if self.word is not Word.FEW or self.difference is None:
+            return self.word and self.word.value
+        worse, pairs = self.difference.worse, self.difference.pairs
+        return said("worse on {worse} of {pairs} {units}", worse=worse, pairs=pairs, units=units)
 
 
 @dataclass(frozen=True)
@@ -69,15 +94,13 @@ class Rule:
 
     Differences up to `equal_within` count as equal. `looks` is the number of planned interim looks
     while seeds are added, each at its part of the 5%. `overlap` is n_test /
-    n_train if the values are of splits of the same rows, and 0 if seeds are independent. `units`
-    names the values that are paired.
+    n_train if the values are of splits of the same rows, and 0 if seeds are independent.
     """
 
     better: Literal["lower", "higher"]
     equal_within: float | None = None
     looks: int = 1
     overlap: float = 0.0
-    units: str = "seeds"
 
     @property
     def level(self) -> float:
@@ -102,7 +125,8 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
     rows. Rows whose seeds are unlike may beat the one with the best mean on the seeds they share;
     then the best is the next that no row beats.
     """
-    standings = [Standing({0: "no value", 1: "one seed"}.get(len(own), "alone")) for own in rows]
+    alone = {0: Word.NO_VALUE, 1: Word.ONE_SEED}
+    standings = [Standing(alone.get(len(own), Word.ALONE)) for own in rows]
     several = [i for i, own in enumerate(rows) if len(own) > 1]
     means = zip(several, levels([rows[i] for i in several]), strict=True)
     by_row = {i: level for i, level in means if level is not None}
@@ -127,15 +151,15 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
     for i in able:
         if best is None:
             by = beater(i)
-            standings[i] = Standing("worse", float(adjusted[i, by]), beaten_by=by)
+            standings[i] = Standing(Word.WORSE, float(adjusted[i, by]), beaten_by=by)
         elif i == best:
-            standings[i] = Standing("best")
+            standings[i] = Standing(Word.BEST)
         else:
             to_best = list(paired(rows[i], rows[best]).values())
             p = float(adjusted[i, best])
             found = _standing_of(to_best, p, sign, rule, math.comb(len(able), 2))
             same = equal_means(by_row[i], by_row[best]) and beater(i) is None
-            standings[i] = replace(found, word="best") if same else found
+            standings[i] = replace(found, word=Word.BEST) if same else found
     return standings
 
 
@@ -157,21 +181,21 @@ def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Stand
     """
     pairs = [paired(row, reference) for row in rows]
     if any(min(len(row), len(reference)) < 2 for row in rows):
-        return [Standing("one seed") for _ in rows]
+        return [Standing(Word.ONE_SEED) for _ in rows]
     sign = 1 if rule.better == "lower" else -1
     able = [pair for pair in pairs if pair]
     adjusted = iter(_adjusted(able, rule) if able else ())
     standings = []
     for pair in pairs:
         if not pair:
-            standings.append(Standing("alone"))
+            standings.append(Standing(Word.ALONE))
             continue
         p = next(adjusted)
         found = _standing_of(list(pair.values()), p, sign, rule, len(able))
         assert found.difference is not None
         ahead = sign * found.difference.mean < 0
-        if found.word == "tied" and p <= rule.level and ahead:
-            found = replace(found, word="better")
+        if found.word is Word.TIED and p <= rule.level and ahead:
+            found = replace(found, word=Word.BETTER)
         standings.append(found)
     return standings
 
@@ -189,7 +213,7 @@ def _standing_of(
     """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
     n = len(differences)
     if not n:
-        return Standing("alone")
+        return Standing(Word.ALONE)
     middle = mean(differences)
     own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
     # The interval is at the level at which the adjusted p-value is compared with that of the table.
@@ -217,19 +241,15 @@ def _standing_of(
     return Standing(_word(difference, p, sign, rule), p, difference)
 
 
-def _word(difference: Difference, p: float, sign: int, rule: Rule) -> str:
+def _word(difference: Difference, p: float, sign: int, rule: Rule) -> Word:
     within = rule.equal_within
     if difference.pairs < rule.least:
-        return _seen(difference.worse, difference.pairs, rule)
+        return Word.FEW
     if within is not None and -within <= difference.low and difference.high <= within:
-        return "equal"
+        return Word.EQUAL
     if p <= rule.level and sign * difference.mean > 0:
-        return "worse"
-    return "tied"
-
-
-def _seen(worse: int, pairs: int, rule: Rule) -> str:
-    return said("worse on {worse} of {pairs} {units}", worse=worse, pairs=pairs, units=rule.units)
+        return Word.WORSE
+    return Word.TIED
 
 
 def _corrected_p(differences: Sequence[float], overlap: float) -> float:

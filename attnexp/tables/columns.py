@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 from attnexp.core.language import said
 from attnexp.runs.probed import FACTS
-from attnexp.stats.compare import Difference
+from attnexp.stats.compare import Difference, Word
 from attnexp.stats.scaled import mean
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry
 from attnexp.tables.grid import NOTHING, GridCell, numbers_cell
 from attnexp.tables.learning import modes_of
 
 STANDINGS = {
-    "best": said("best"),
-    "worse": said("worse"),
-    "equal": said("equal"),
-    "tied": said("tied"),
-    "one seed": said("one seed"),
-    "alone": said("alone"),
+    Word.BEST: said("best"),
+    Word.WORSE: said("worse"),
+    Word.EQUAL: said("equal"),
+    Word.TIED: said("tied"),
+    Word.ONE_SEED: said("one seed"),
+    Word.ALONE: said("alone"),
 }
 """The standings of rows in print."""
 
@@ -95,7 +95,8 @@ def _interval(entry: TableEntry) -> GridCell:
 
 def _standing(entry: TableEntry) -> GridCell | None:
     word = entry.standing.word
-    return None if word is None else GridCell(STANDINGS.get(word, word))
+    text = entry.verdict if word is None else STANDINGS.get(word, entry.verdict)
+    return None if text is None else GridCell(text)
 
 
 def _ranked(table: ResultsTable) -> bool:
@@ -208,7 +209,7 @@ COLUMNS = (
     ),
     Column(
         name="standing",
-        value=attrgetter("standing.word"),
+        value=attrgetter("verdict"),
         text=_standing,
         title=said("standing"),
         shown=_ranked,

@@ -36,7 +36,7 @@ from attnexp.select.sample import (
     with_diverged,
 )
 from attnexp.stats.additive import levels
-from attnexp.stats.compare import Standing, fewest_seeds
+from attnexp.stats.compare import Standing, Word, fewest_seeds
 from attnexp.stats.intervals import LEVEL, Spread
 
 MISSING = "missing"
@@ -150,6 +150,11 @@ class TableEntry:
     def spread(self) -> Spread:
         """Mean, deviation and interval over seeds."""
         return Spread([]) if self.sample is None else self.sample.spread
+
+    @property
+    def verdict(self) -> str | None:
+        """The word of the standing, or what was seen on too few seeds."""
+        return self.standing.text(self.row.unit.many)
 
     @property
     def seeds(self) -> set[int]:
@@ -376,7 +381,7 @@ def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -
     measured = [sample_of(row.runs, metric, row.unit, row.blocks) for row in panel]
     samples = with_diverged(measured)
     found = standings(samples, request.equal_within, request.looks, _reference(panel, request))
-    shown = any(standing.word == "worse" for standing in found)
+    shown = any(standing.word is Word.WORSE for standing in found)
     least = fewest_seeds(LEVEL / request.looks)
     compared = samples[0].better is not None and len(panel) > 1
     placed = levels([sample.values for sample in samples])
@@ -387,7 +392,7 @@ def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -
             row,
             sample,
             standing,
-            shown and standing.word in ("best", "tied"),
+            shown and standing.word in (Word.BEST, Word.TIED),
             compared and 0 < sample.spread.n < least,
             level,
             None if standing.beaten_by is None else panel[standing.beaten_by],

@@ -34,6 +34,10 @@ class Modes:
     def __str__(self) -> str:
         return f"{len(self.learned)} of {self.n}"
 
+    def p_against(self, other: "Modes") -> float:
+        """Return p of Fisher's exact test that seeds of both learn equally often."""
+        return fisher(len(self.learned), self.n, len(other.learned), other.n)
+
 
 def modes_of(sample: Sample | None) -> Modes | None:
     """Return the seeds of a row that learned, and those that did not.
@@ -72,8 +76,7 @@ def mode_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:
             if modes.are_two:
                 part += f" ({number_text(mean(modes.learned))} where it did)"
             if modes is not best:
-                p = fisher(len(modes.learned), modes.n, len(best.learned), best.n)
-                part += f", p = {number_text(p)}"
+                part += f", p = {number_text(modes.p_against(best))}"
             elif not modes.failed:
                 part = f"{name[id(entry)]} {_possible(modes)}"
             parts.append(part)

@@ -19,7 +19,7 @@ from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
 from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit
-from attnexp.stats.compare import Rule
+from attnexp.stats.compare import Rule, Word
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import listed
@@ -288,7 +288,7 @@ def _at_worst(entry: TableEntry) -> int:
 NEGLIGIBLE = 0.001
 """Below this share of the deviation no more seeds are advised."""
 
-LEADING = ("best", "alone")
+LEADING = (Word.BEST, Word.ALONE)
 """The words of a row that others are compared with, or would be if they had the seeds."""
 
 
@@ -415,17 +415,17 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
 def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
     """Return whether a row of a comparison has no verdict for lack of seeds."""
     found = entry.standing.difference
-    decided = (*LEADING, "worse")
+    decided = (*LEADING, Word.WORSE)
     return entry.standing.word not in decided if found is None else found.pairs < rule.least
 
 
 def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[str]:
     """Yield how many seeds the tie takes that takes the fewest, with its data if others exist."""
     tied = [
-        (needed, one.table, next(row for row in one.rows if row.standing.word == "best"), entry)
+        (needed, one.table, next(row for row in one.rows if row.standing.word is Word.BEST), entry)
         for one in compared
         for entry in one.rows
-        if entry.standing.word == "tied"
+        if entry.standing.word is Word.TIED
         and entry.standing.difference
         and abs(entry.standing.difference.mean) > NEGLIGIBLE * (entry.spread.sd or 0.0)
         and (needed := seeds_needed(entry.standing.difference, rule)) is not None

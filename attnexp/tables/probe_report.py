@@ -27,7 +27,7 @@ from attnexp.runs.probed import (
 from attnexp.select.configurations import Comparison, Configuration
 from attnexp.select.frame import make_frame
 from attnexp.select.renaming import KEPT, Renaming
-from attnexp.stats.compare import Difference, Standing
+from attnexp.stats.compare import Difference, Standing, Word
 from attnexp.stats.scaled import mean
 from attnexp.tables.columns import difference_cell
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
@@ -43,10 +43,11 @@ DISTANCES = ("distance", "succeeded", "exact")
 """The numbers of adversarial weights, which sentences have."""
 
 STANDINGS = {
-    "worse": "worse under",
-    "better": "better under",
-    "equal": "equal under",
-    "tied": "not told apart under",
+    Word.WORSE: "worse under",
+    Word.BETTER: "better under",
+    Word.EQUAL: "equal under",
+    Word.TIED: "not told apart under",
+    Word.FEW: "too few seeds for a verdict:",
 }
 """How a sentence says the standing of interventions."""
 
@@ -258,12 +259,10 @@ def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str
 
 def _groups(entries: Sequence[TableEntry]) -> Iterator[tuple[str, list[TableEntry]]]:
     """Yield the rows of each standing, or of one run those that changed and those that did not."""
-    for entry_word, words in STANDINGS.items():
-        if found := [entry for entry in entries if entry.standing.word == entry_word]:
-            yield words, found
     known = [entry for entry in entries if entry.standing.difference is not None]
-    if few := [entry for entry in known if entry.standing.word not in (None, *STANDINGS)]:
-        yield "too few seeds for a verdict:", few
+    for word, words in STANDINGS.items():
+        if found := [entry for entry in known if entry.standing.word is word]:
+            yield words, found
     alone = [entry for entry in known if entry.standing.word is None]
     for words, clear in (("changed beyond the spread of examples by", True), ("not by", False)):
         if found := [entry for entry in alone if _is_clear(entry) is clear]:
@@ -295,7 +294,7 @@ def _named(entry: TableEntry) -> str:
     """Return the name of an intervention, with its change if there is one to tell."""
     name: str = entry.row.labels[COLUMN]
     found = entry.standing.difference
-    if found is None or entry.standing.word in ("tied", "equal") or not _is_clear(entry):
+    if found is None or entry.standing.word in (Word.TIED, Word.EQUAL) or not _is_clear(entry):
         return name
     return f"{name} ({found.mean:+.4g})"
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from attnexp.core.console import count_text, number_text
 from attnexp.core.language import capitalized, joined, said
 from attnexp.select.configurations import is_data, label
-from attnexp.stats.compare import equal_means, fewest_seeds
+from attnexp.stats.compare import Word, equal_means, fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
@@ -17,9 +17,9 @@ from attnexp.tables.grid import FEW, listed
 from attnexp.tables.learning import modes_of
 
 STANDINGS = {
-    "worse": said("worse"),
-    "equal": said("equal to it"),
-    "tied": said("not told apart from it"),
+    Word.WORSE: said("worse"),
+    Word.EQUAL: said("equal to it"),
+    Word.TIED: said("not told apart from it"),
 }
 """The verdicts on a row, in the words of a sentence about the best one."""
 
@@ -68,7 +68,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
                 lead = _lead_of_one_seed(table, measured)
                 whole: str = said("{what}: {text}", what=said("one seed"), text=lead)
                 yield joined(said(". "), [capitalized(whole), *_others(table, panel)])
-        elif any(entry.standing.word == "best" for entry in measured):
+        elif any(entry.standing.word is Word.BEST for entry in measured):
             lead = _lead(table, measured)
             yield joined(said(". "), [lead, *_others(table, panel)])
         else:
@@ -110,12 +110,12 @@ def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> str:
     def mean(entry: TableEntry) -> float:
         return entry.spread.mean or 0.0
 
-    several = [entry for entry in rows if entry.standing.word == "best"]
+    several = [entry for entry in rows if entry.standing.word is Word.BEST]
     best = pick(several, key=mean)
     ones = [mean(entry) for entry in rows if entry.spread.n == 1]
     begins = pick([mean(best), *ones]) != mean(best)
     start = _start(table, best, [said("several {units}", units=table.unit.many)] if begins else ())
-    others = [mean(e) for e in rows if e.spread.n > 1 and e.standing.word != "best"]
+    others = [mean(e) for e in rows if e.spread.n > 1 and e.standing.word is not Word.BEST]
     unlike = any(not equal_means(mean(entry), mean(best)) for entry in several)
     if shared := unlike or pick([mean(best), *others]) != mean(best):
         names = _listed(table, several, _telling(table)[1])
@@ -143,17 +143,16 @@ def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[str]:
     """Yield the rows of each standing next to the best, and those with too few seeds."""
     _, names = _telling(table)
     for standing, usual in STANDINGS.items():
-        rows = [entry for entry in panel if entry.standing.word == standing]
-        may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in rows)
+        rows = [entry for entry in panel if entry.standing.word is standing]
+        may_fail = standing is Word.EQUAL and any(modes_of(entry.sample) for entry in rows)
         words = said("{standing} if no seed fails", standing=usual) if may_fail else usual
         if rows:
             shown = _listed(table, rows, names)
             yield capitalized(said("{what}: {text}", what=words, text=shown))
     few: dict[str, list[TableEntry]] = {}
     for entry in panel:
-        word = entry.standing.word
-        if entry.standing.p is not None and word and word not in ("best", *STANDINGS):
-            few.setdefault(word, []).append(entry)
+        if entry.standing.word is Word.FEW and (own := entry.verdict):
+            few.setdefault(own, []).append(entry)
     if (number := sum(map(len, few.values()))) > FEW:
         yield said("Too few seeds for a verdict on {number} rows", number=number)
     elif few:
@@ -207,7 +206,7 @@ def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str
 
 def _with_distance(name: str, entry: TableEntry) -> str:
     found = entry.standing.difference
-    if found is None or entry.standing.word != "worse":
+    if found is None or entry.standing.word is not Word.WORSE:
         return name
     return said("{name} by {distance}", name=name, distance=number_text(abs(found.mean)))
 
@@ -220,7 +219,7 @@ def explanations(table: ResultsTable, request: TableRequest) -> Iterator[str]:
     """Yield the reasoning behind the verdict on each row that is shown, in plain words."""
     shown = {id(own[0]) for own in table.shown}
     for panel in table.panels:
-        best = next((entry for entry in panel if entry.standing.word == "best"), None)
+        best = next((entry for entry in panel if entry.standing.word is Word.BEST), None)
         for entry in (entry for entry in panel if id(entry) in shown):
             if best is not None and entry.standing.difference is not None:
                 yield " ".join(_reasons(table, entry, best, panel, request))
@@ -291,5 +290,5 @@ def _reasons(
     yield (
         f"A difference as clear as this between any two of {rows} rows comes up by chance with "
         f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} {number_text(level)}: "
-        f"{entry.standing.word}."
+        f"{entry.verdict}."
     )

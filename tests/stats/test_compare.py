@@ -17,7 +17,7 @@ def rows(*several: list[float]) -> list[Values]:
 
 
 def standings(*several: list[float], rule: Rule = LOWER) -> list[str | None]:
-    return [verdict.word for verdict in compare(rows(*several), rule)]
+    return [verdict.text() for verdict in compare(rows(*several), rule)]
 
 
 ONE, TWO = [1.0, 1.1, 0.9, 1.05, 1.0, 0.95], [2.0, 2.1, 1.95, 2.1, 2.05, 1.9]
@@ -77,7 +77,7 @@ def test_rows_within_the_margin_are_equal_if_every_seed_is_a_little_worse():
     for gap, word in ((0.001, "equal"), (0.1, "better")):
         below = rows([value - gap for value in WIDE])
         (found,) = against(rows(WIDE)[0], below, Rule("lower", 0.02))
-        assert found.word == word
+        assert found.text() == word
 
 
 def test_the_interval_leaves_out_zero_where_the_row_is_worse():
@@ -138,7 +138,7 @@ def on(seeds, worse: float) -> Values:
 
 
 def words(*table: Values, rule: Rule = LOWER) -> list[str | None]:
-    return [verdict.word for verdict in compare(table, rule)]
+    return [verdict.text() for verdict in compare(table, rule)]
 
 
 def test_a_row_with_lucky_seeds_is_not_best():
@@ -173,7 +173,7 @@ def test_rows_without_a_way_of_shared_seeds_are_alone():
 def test_a_row_that_shares_no_seed_with_the_reference_is_alone():
     rows_ = on(range(8), 1.0), on(range(20, 28), 1.0), on(range(7, 15), 1.0)
     found = against(on(range(8), 0.0), rows_, LOWER)
-    assert [one.word for one in found] == ["worse", "alone", "worse on 1 of 1 seeds"]
+    assert [one.text() for one in found] == ["worse", "alone", "worse on 1 of 1 seeds"]
     (alone,) = against(on(range(8), 0.0), rows_[1:2], LOWER)
     assert alone.word == "alone"
 

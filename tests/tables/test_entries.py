@@ -202,7 +202,7 @@ def test_splits_of_a_file_by_data_seed_overlap(frame):
     assert table.unit.many == "splits"
     assert [entry.overlap for entry in table.firsts] == [0.25, 0.25]
     (few,) = divide(crossed(frame, range(3), (0, 1)), TableRequest())
-    assert few.firsts[1].standing.word == "worse on 3 of 3 data sets"
+    assert few.firsts[1].verdict == "worse on 3 of 3 data sets"
     (note,) = advice([few], TableRequest())
     assert note.startswith("1 row lacks a verdict, which takes at least 6 data sets ")
     assert note.endswith(": add values of data_seed")
