@@ -20,7 +20,7 @@ from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.tables.formats import emit
-from attnexp.tables.grid import ROWS, Report, with_columns
+from attnexp.tables.grid import ROWS, Report
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
@@ -105,8 +105,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
             )
         if arguments.sort or not arguments.top:
             frame = sort_runs(frame, arguments.sort)
-        found = runs_report(frame, metrics, numbers, arguments.limit, caption)
-        return with_columns(found, arguments.columns)
+        return runs_report(frame, metrics, numbers, arguments.limit, caption)
     if sort in frame.metrics and sort not in metrics:
         metrics = (*metrics, sort)  # rows are ordered by what they show
     request = TableRequest(

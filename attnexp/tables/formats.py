@@ -80,10 +80,8 @@ def emit(report: Report, output: Output) -> None:
 
 def _with_columns(report: Report, names: Sequence[str]) -> Report:
     """Return a report with the named columns, but for those that no row has a value in."""
-    from attnexp.tables.columns import WORDS
-
     there = column_names(report)
-    empty = [name for name in names if name in WORDS and name not in there]
+    empty = [name for name in names if name in report.words and name not in there]
     if empty:
         console.warn_aside(f"--columns: no row has a value of {', '.join(empty)}")
     return with_columns(report, [name for name in names if name not in empty])

@@ -119,13 +119,15 @@ class Report:
 
     `verdicts` are the sentences that answer what was compared, `notes` those that have to be read
     with the numbers. `further` are notes that change less; readers see them only if they ask for
-    the reasons.
+    the reasons. `words` are those of all columns that tables may have: a column in which no row has
+    a value is left out.
     """
 
     grids: Sequence[Grid] = ()
     notes: Sequence[str] = ()
     verdicts: Sequence[str] = ()
     further: Sequence[str] = ()
+    words: frozenset[str] = frozenset()
 
     @cached_property
     def records(self) -> Sequence[dict[str, object]]:

@@ -29,7 +29,7 @@ from attnexp.select.frame import make_frame
 from attnexp.select.renaming import KEPT, Renaming
 from attnexp.stats.compare import Difference, Standing, Word
 from attnexp.stats.scaled import mean
-from attnexp.tables.columns import difference_cell
+from attnexp.tables.columns import WORDS, difference_cell
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
 from attnexp.tables.grid import Grid, Line, Report, listed
 from attnexp.tables.reports import Recorder, grid_of, recorder
@@ -169,6 +169,7 @@ def interventions_report(
     return Report(
         [_grid(*pair, record) for pair in pairs],
         verdicts=[text for pair in pairs for text in _sentences(*pair)],
+        words=WORDS,
     )
 
 

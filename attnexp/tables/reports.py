@@ -15,7 +15,7 @@ from attnexp.select.frame import IGNORED_CHOICES, Frame, apart, depends_only_on,
 from attnexp.select.names import short_names
 from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
-from attnexp.tables.columns import COLUMNS
+from attnexp.tables.columns import COLUMNS, WORDS
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
 from attnexp.tables.grid import ROWS, Grid, GridCell, Head, Line, Report, cell, listed
 from attnexp.tables.learning import mode_notes, unfailed_notes
@@ -122,7 +122,7 @@ def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Repo
     every = dict.fromkeys([*modes, *_texts(tables, partial(unfailed_notes, name=names)), *others])
     notes = list(every) if request.explain else list(dict.fromkeys([*modes, *others]))[:NOTES]
     further = [note for note in every if note not in notes]
-    return Report(grids, notes, found, further)
+    return Report(grids, notes, found, further, WORDS)
 
 
 def grid_of(
