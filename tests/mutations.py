@@ -54,8 +54,8 @@ FAULTS = (
     ),
     (
         "cards/judge.py",
-        "if one and other and (p := _fisher(one, other)) <= LEVEL:",
-        "if one and other and (p := _fisher(one, other)) <= 2 * LEVEL:",
+        "if one and other and (p := one.p_against(other)) <= LEVEL:",
+        "if one and other and (p := one.p_against(other)) <= 2 * LEVEL:",
     ),
     (
         "claims/bounded.py",
