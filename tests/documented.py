@@ -3,7 +3,6 @@
 import re
 import shlex
 import sys
-from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 
@@ -64,15 +63,11 @@ def verb_of(words: list[str]) -> str | None:
 
 def compose(line: str, in_process) -> None:
     """Parse the arguments of a verb, compose the configuration of a run, or plan a sweep."""
-    from attnexp.cli.verbs import VERBS
+    from attnexp.cli.parser import parser_of
 
     words = words_of(line)
     if verb := verb_of(words):
-        module = import_module(VERBS[verb][0])
-        parser = module.make_parser()
-        usual = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
-        parse = getattr(module, "parse", usual)
-        parse(words[1:])
+        parser_of(verb).parse(words[1:])
         return
     plain = {"--help", "--version", "--cfg", "--info", "--dry-run"} & set(words)
     more = [] if plain else ["--dry-run"] if "-m" in words else ["--cfg", "job"]

@@ -51,7 +51,7 @@ PARTS = {
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
-SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "renaming", "verbs"}
+SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}
 """The modules of cli that a verb may import; `main` alone starts another verb."""
 
 HYDRA = {"config", "sweeps"}

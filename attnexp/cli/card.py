@@ -1,13 +1,14 @@
 """`attnexp card`: a score, a normalizer or positions in a battery of trials."""
 
-import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from attnexp.cli.arguments import Arguments, count, fraction, listed
+from attnexp.cli import arguments
 from attnexp.cli.candidates import chosen
+from attnexp.cli.parser import Argument
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
 from attnexp.core.errors import RequestError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from attnexp.cards.card_file import Card
     from attnexp.cards.card_place import CardPlace
     from attnexp.cards.rows import CardRow
+    from attnexp.cards.trial import LevelName
 
 TAKEN = ("model", "normalizer", "estimator", "attention", "positions", "arch")
 """The groups whose choices and settings make a row."""
@@ -35,45 +37,111 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Run the missing parts of a card, write it, and show it; or compare cards.
+@dataclass(frozen=True, kw_only=True)
+class CardOptions:
+    """The trials of a card, their size, and the rows.
 
-    Raises RequestError for arguments that make no sense, cards that cannot be read or do not fit
-    each other, and a file that cannot be written.
+    Args:
+        quick: small tasks and 6 seeds
+        full: the published sizes and 20 seeds
+        baseline (WORDS): in place of scaled_dot, additive and the nearest relative; can be
+            repeated
+        trials: only these trials
+        into (CARD.json): add the missing trials to this card
+        seeds: seeds of each row
+        minutes (M): the most minutes of a row in a trial
+        device: auto, cpu, cuda, ...
+        dry_run: name the trials, and run nothing
     """
-    arguments = make_parser().parse_intermixed_args(argv)
-    if arguments.compare:
-        _compare(arguments)
+
+    quick: bool = False
+    full: bool = False
+    baseline: arguments.Repeated = ()
+    trials: arguments.Names = ()
+    into: Path | None = None
+    seeds: arguments.Count | None = None
+    minutes: arguments.Number | None = None
+    device: str = "auto"
+    config_dir: arguments.OwnConfig = None
+    dry_run: bool = False
+
+    def level(self, stored: str | None) -> "LevelName":
+        """Return the level that is asked for, or else that of a card that is there."""
+        from attnexp.cards.trial import SEEDS
+
+        if self.quick and self.full:
+            raise RequestError("--quick and --full exclude each other: each sets the size")
+        if self.quick or self.full:
+            return "quick" if self.quick else "full"
+        return next((name for name in SEEDS if name == stored), "default")
+
+
+def main(
+    words: Annotated[
+        Sequence[str],
+        Argument(
+            f"{', '.join(TAKEN[:-1])} or {TAKEN[-1]}, and any of their settings",
+            completes=chosen({name: name for name in TAKEN}),
+            metavar="NAME=VALUE",
+        ),
+    ] = (),
+    *,
+    options: CardOptions,
+    compare: Annotated[Sequence[Path], Argument(nargs="+")] = (),
+    format: Literal["table", "json"] | None = None,
+    output: Path | None = None,
+) -> None:
+    """Try a mechanism in a battery of tasks.
+
+    Runs the missing parts of a card, writes it, and shows it; or compares cards. Raises
+    RequestError for cards that cannot be read or do not fit each other, and a file that cannot be
+    written.
+
+    Args:
+        compare (CARD.json): cards to compare
+        format: default: as the FILE of --compare ends
+        output: the page; --compare: the table
+    """
+    if compare:
+        if words:
+            raise RequestError(f"--compare takes cards alone, got {' '.join(words)}")
+        _compare(compare, format, output)
         return
-    is_read = arguments.format == "json"  # by a program, which takes nothing else
-    if arguments.dry_run and is_read:
+    is_read = format == "json"  # by a program, which takes nothing else
+    if options.dry_run and is_read:
         raise RequestError("--dry-run makes no card: leave out --format json")
     with console.screen.aside(is_read):
-        card = _card(arguments)
+        card = _card(words, options, output)
     if is_read and card is not None:
         from attnexp.cards.card_file import encoded
 
         sys.stdout.write(encoded(card).decode() + "\n")
 
 
-def _card(arguments: argparse.Namespace) -> "Card | None":
+def _card(words: Sequence[str], options: CardOptions, output: Path | None) -> "Card | None":
     """Write a card and return it, None after --dry-run."""
     from attnexp.cards.card_file import read_card
     from attnexp.cards.card_place import INTO
     from attnexp.cards.carry_out import make_card
     from attnexp.cards.lines import Effort
-    from attnexp.cards.trial import MINUTES, SEEDS, LevelName, read_tasks
+    from attnexp.cards.trial import MINUTES, SEEDS, read_tasks
 
-    into = read_card(arguments.into) if arguments.into else None
-    _complete(arguments, into)
-    stored = next((name for name in SEEDS if into is not None and name == into.level), None)
-    level: LevelName = arguments.level or stored or "default"
-    if arguments.config_dir is not None:
-        search_user_modules(arguments.config_dir)
-    tasks = read_tasks(level, arguments.trials, arguments.config_dir)
-    rows = _rows(arguments, into, any(task.trial.of_products for task in tasks))
-    place = _place(arguments, rows[0].label, level)
-    seeds = arguments.seeds or SEEDS[level]
+    into = None
+    if options.into is not None:
+        into = read_card(options.into)
+        if not into.trials or output is not None or options.into.suffix != ".json":
+            raise RequestError("--into takes a CARD.json with trials, and no --output")
+        words = words or into.trials[0].rows[0].words
+        options = replace(options, seeds=options.seeds or into.seeds)
+    _require_fit(words, options, output)
+    level = options.level(into.level if into is not None else None)
+    if options.config_dir is not None:
+        search_user_modules(options.config_dir)
+    tasks = read_tasks(level, options.trials, options.config_dir)
+    by_products = any(task.trial.of_products for task in tasks)
+    rows = _rows(words, _baselines(words, options, into), options.config_dir, by_products)
+    place = _place(options.into, output, rows[0].label, level)
+    seeds = options.seeds or SEEDS[level]
     if (there := place.stored()) is not None:
         if place.option == INTO:
             tasks = [
@@ -81,54 +149,54 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
             ]
         asked = [(row.label, row.words) for row in rows]
         place.require_addable(there, level, seeds, asked, [task.name for task in tasks])
-    if arguments.dry_run:
+    if options.dry_run:
         for task in tasks:
             console.print_line(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
         return None
     place.require_writable()
-    minutes = arguments.minutes or MINUTES[level]
-    effort = Effort(level, seeds, minutes, arguments.device, arguments.config_dir)
+    minutes = options.minutes or MINUTES[level]
+    effort = Effort(level, seeds, minutes, options.device, options.config_dir)
     return _written(place, make_card(rows, tasks, effort))
 
 
-def _complete(arguments: argparse.Namespace, into: "Card | None") -> None:
-    """Take what is not given from the card of --into. Raises RequestError for what is missing."""
-    if into is not None:
-        if not into.trials or arguments.output is not None or arguments.into.suffix != ".json":
-            raise RequestError("--into takes a CARD.json with trials, and no --output")
-        arguments.words = arguments.words or into.trials[0].rows[0].words
-        arguments.seeds = arguments.seeds or into.seeds
-    if not arguments.words:
+def _require_fit(words: Sequence[str], options: CardOptions, output: Path | None) -> None:
+    """Raise RequestError for what is missing, and for options that make no card."""
+    if not words:
         raise RequestError("name what the card is of, such as model=cosine or normalizer=sparsemax")
-    if arguments.minutes == 0:
+    if options.minutes == 0:
         raise RequestError("--minutes must be greater than 0")
-    if arguments.output is not None and arguments.output.suffix != ".html":
-        raise RequestError(f"--output: {arguments.output} must end with .html, next to its JSON")
+    if output is not None and output.suffix != ".html":
+        raise RequestError(f"--output: {output} must end with .html, next to its JSON")
 
 
-def _rows(arguments: argparse.Namespace, into: "Card | None", by_products: bool) -> "list[CardRow]":
+def _rows(
+    words: Sequence[str],
+    baselines: Sequence[Sequence[str]],
+    config_dir: Path | None,
+    by_products: bool,
+) -> "list[CardRow]":
     """Return the rows of a card, and say them. They know of products if a trial asks for that."""
     from attnexp.cards.nearest import with_products
     from attnexp.cards.rows import rows_of
 
-    rows = rows_of(arguments.words, _baselines(arguments, into))
+    rows = rows_of(words, baselines)
     if by_products:
-        own = own_words(arguments.config_dir)
+        own = own_words(config_dir)
         rows = [with_products(row, own) for row in rows]
     for row in rows:
         console.print_line(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")
     return rows
 
 
-def _place(arguments: argparse.Namespace, subject: str, level: str) -> "CardPlace":
+def _place(into: Path | None, output: Path | None, subject: str, level: str) -> "CardPlace":
     """Return where the card is written: where an option says, or next to its runs."""
     from attnexp.cards.card_place import INTO, OUTPUT, CardPlace
     from attnexp.cards.lines import FOLDER
 
-    if arguments.into is not None:
-        return CardPlace(arguments.into, INTO)
-    if arguments.output is not None:
-        return CardPlace(arguments.output.with_suffix(".json"), OUTPUT)
+    if into is not None:
+        return CardPlace(into, INTO)
+    if output is not None:
+        return CardPlace(output.with_suffix(".json"), OUTPUT)
     return CardPlace(FOLDER / f"{file_word(subject)}-{level}.json")
 
 
@@ -145,10 +213,10 @@ def _written(place: "CardPlace", card: "Card") -> "Card":
     return card
 
 
-def _baselines(arguments: argparse.Namespace, there: "Card | None") -> list[list[str]]:
+def _baselines(words: Sequence[str], options: CardOptions, there: "Card | None") -> list[list[str]]:
     """Return the words of the named baselines, of those there, or of the usual and the nearest."""
-    if arguments.baseline:
-        return [word.split() for word in arguments.baseline]
+    if options.baseline:
+        return [word.split() for word in options.baseline]
     if there is not None:
         return [row.words for row in there.trials[0].rows[1:]]
     from attnexp.cards.nearest import nearest_relative
@@ -156,80 +224,15 @@ def _baselines(arguments: argparse.Namespace, there: "Card | None") -> list[list
 
     usual = [list(words) for words in BASELINES]
     with console.status("seeking the nearest relative"):
-        nearest = nearest_relative(row_of(arguments.words), own_words(arguments.config_dir))
+        nearest = nearest_relative(row_of(words), own_words(options.config_dir))
     return [*usual, nearest] if nearest else usual
 
 
-def _compare(arguments: argparse.Namespace) -> None:
+def _compare(paths: Sequence[Path], form: str | None, output: Path | None) -> None:
     from attnexp.cards.card_file import merged, read_card
     from attnexp.cards.page import leaderboard
     from attnexp.tables.formats import Output, chosen_format, emit
 
-    if arguments.words:
-        raise RequestError(f"--compare takes cards alone, got {' '.join(arguments.words)}")
-    cards = [read_card(path) for path in arguments.compare]
-    trials = merged(cards, [str(path) for path in arguments.compare])
-    form = chosen_format(arguments.format, arguments.output)
-    emit(leaderboard(trials), Output(form, arguments.output))
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("card", "Try a mechanism in a battery of tasks.", EPILOG)
-    parser.add_argument(
-        "words",
-        nargs="*",
-        completes=chosen({name: name for name in TAKEN}),
-        metavar="NAME=VALUE",
-        help=f"{', '.join(TAKEN[:-1])} or {TAKEN[-1]}, and any of their settings",
-    )
-    parser.add_argument(
-        "--quick",
-        dest="level",
-        action="store_const",
-        const="quick",
-        help="small tasks and 6 seeds",
-    )
-    parser.add_argument(
-        "--full",
-        dest="level",
-        action="store_const",
-        const="full",
-        help="the published sizes and 20 seeds",
-    )
-    parser.add_argument(
-        "--baseline",
-        action="append",
-        metavar="WORDS",
-        help="in place of scaled_dot, additive and the nearest relative; can be repeated",
-    )
-    parser.add_argument(
-        "--trials", type=listed, default=[], metavar="NAME,...", help="only these trials"
-    )
-    parser.add_argument(
-        "--into", type=Path, metavar="CARD.json", help="add the missing trials to this card"
-    )
-    parser.add_argument("--seeds", type=count, metavar="N", help="seeds of each row")
-    parser.add_argument(
-        "--minutes", type=fraction, metavar="M", help="the most minutes of a row in a trial"
-    )
-    parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu, cuda, ...")
-    parser.add_argument(
-        "--config-dir", type=Path, metavar="DIR", help="a configuration of your own"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="name the trials, and run nothing")
-    _add_cards(parser)
-    return parser
-
-
-def _add_cards(parser: Arguments) -> None:
-    """Add the arguments about cards that are there, and those of what is written."""
-    parser.add_argument(
-        "--compare", nargs="+", type=Path, metavar="CARD.json", help="cards to compare"
-    )
-    parser.add_argument(
-        "--format", choices=("table", "json"), help="default: as the FILE of --compare ends"
-    )
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="the page; --compare: the table"
-    )
+    cards = [read_card(path) for path in paths]
+    trials = merged(cards, [str(path) for path in paths])
+    emit(leaderboard(trials), Output(chosen_format(form, output), output))

@@ -1,18 +1,19 @@
 """`attnexp claims`: published claims, run again, with verdicts."""
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from attnexp.claims.claim_file import names
-from attnexp.cli.arguments import Arguments, count
+from attnexp.cli import arguments
 from attnexp.cli.candidates import claims
-from attnexp.cli.drawing import add_look, asked_look, require_drawing
+from attnexp.cli.drawing import StyleOptions
 from attnexp.cli.main import FAILURE, REQUEST, report
+from attnexp.cli.parser import Argument
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError, RunFailedError
@@ -30,54 +31,74 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """List the claims, or run and judge those that the arguments name.
+@dataclass(frozen=True, kw_only=True)
+class ClaimOptions:
+    """How many seeds a claim has, whether it is only planned, and where claims of your own are.
 
-    An error in one claim is its own verdict, and the others are listed. Raises RequestError for an
-    unknown claim, and for a named one that cannot be run, CommandEnded with the exit code of a
-    sweep that fails and has said why, and RunFailedError if a claim could not be judged.
+    Args:
+        seeds: how many seeds; default: as the claim says
+        dry_run: say what would run, and run nothing
+        config_dir (DIR): a folder with claims of your own in claim/
     """
-    arguments = make_parser().parse_intermixed_args(argv)
-    from attnexp.claims.carry_out import figures_folder
-    from attnexp.claims.record import list_claims, markdown, plain, show_record
 
-    if arguments.config_dir is not None:
-        search_user_modules(arguments.config_dir)
-    known = names(arguments.config_dir)
-    if arguments.name is not None and arguments.all:
-        raise RequestError(f"name a claim or --all, and not both: {arguments.name} and --all")
-    chosen = known if arguments.all else [arguments.name] if arguments.name else []
-    if arguments.dry_run and not chosen:
+    seeds: arguments.Count | None = None
+    dry_run: bool = False
+    config_dir: Path | None = None
+
+
+def main(
+    name: Annotated[str | None, Argument(completes=claims)] = None,
+    *,
+    every: Annotated[bool, Argument(option="--all")] = False,
+    options: ClaimOptions,
+    format: arguments.DataFormat = "table",
+    output: Path | None = None,
+    style: StyleOptions,
+) -> None:
+    """Run published claims again, and judge them.
+
+    Without a name, the claims are listed. An error in one claim is its own verdict, and the others
+    are listed. Raises RequestError for an unknown claim, and for a named one that cannot be run,
+    CommandEnded with the exit code of a sweep that fails and has said why, and RunFailedError if a
+    claim could not be judged.
+
+    Args:
+        name: without one: list the claims
+        every: run and judge all of them
+        output: write the records there, as Markdown
+    """
+    from attnexp.claims.record import list_claims, plain, show_record
+
+    if options.config_dir is not None:
+        search_user_modules(options.config_dir)
+    known = names(options.config_dir)
+    if name is not None and every:
+        raise RequestError(f"name a claim or --all, and not both: {name} and --all")
+    chosen = known if every else [name] if name else []
+    dry_run = options.dry_run
+    if dry_run and not chosen:
         raise RequestError("--dry-run takes the name of a claim, or --all")
-    is_read = arguments.format == "json"  # by a program, which takes nothing else
-    if arguments.dry_run and is_read:
+    is_read = format == "json"  # by a program, which takes nothing else
+    if dry_run and is_read:
         raise RequestError("--dry-run prints no verdicts: leave out --format json")
-    drawing = bool(chosen) and not arguments.dry_run
-    require_drawing(arguments, drawing, "name a claim, without --dry-run")
-    if arguments.output is not None and not arguments.dry_run:
-        require_output("--output", arguments.output)
+    style.require_drawing(bool(chosen) and not dry_run, "name a claim, without --dry-run")
+    if output is not None and not dry_run:
+        require_output("--output", output)
     with console.screen.aside(is_read):
-        entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
-    if arguments.dry_run:
+        drawn_in = style if chosen else None
+        entries = [_entry(each, options, drawn_in, name is not None) for each in chosen or known]
+    if dry_run:
         return
-    if arguments.output is not None:
-        page = arguments.output.resolve().parent
-        pictures = {
-            entry.name: [
-                Path(os.path.relpath(path.resolve(), page)).as_posix()
-                for path in sorted(figures_folder(entry.name).glob("*.png"))
-            ]
-            for entry in entries
-        }
-        write_output("--output", arguments.output, markdown(entries, pictures).encode())
+    if output is not None:
+        _write(entries, output)
         if not is_read:
-            console.print_line(f"wrote {arguments.output}")
+            console.print_line(f"wrote {output}")
     if is_read:
         sys.stdout.write(json.dumps([plain(entry) for entry in entries]) + "\n")
     elif len(chosen) == 1:
         show_record(entries[0])
     else:
-        list_claims(entries, arguments.config_dir)
+        list_claims(entries, options.config_dir)
     if failed := [entry.name for entry in entries if entry.verdict.word == "failed"]:
         sentence = f"{', '.join(failed)} could not be judged"
         if chosen:
@@ -86,11 +107,27 @@ def main(argv: Sequence[str]) -> None:
         warn(f"{sentence}: attnexp claims NAME says why")
 
 
-def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
-    """Return a claim with its verdict, after running its missing parts if it was chosen.
+def _write(entries: "Sequence[Entry]", output: Path) -> None:
+    """Write the records with their pictures as Markdown."""
+    from attnexp.claims.carry_out import figures_folder
+    from attnexp.claims.record import markdown
 
-    Raises RequestError and CommandEnded for the only claim that was chosen; of several, each has
-    its own verdict.
+    page = output.resolve().parent
+    pictures = {
+        entry.name: [
+            Path(os.path.relpath(path.resolve(), page)).as_posix()
+            for path in sorted(figures_folder(entry.name).glob("*.png"))
+        ]
+        for entry in entries
+    }
+    write_output("--output", output, markdown(entries, pictures).encode())
+
+
+def _entry(name: str, options: ClaimOptions, style: StyleOptions | None, is_alone: bool) -> "Entry":
+    """Return a claim with its verdict, after running its missing parts.
+
+    Nothing is run without a style for its picture. Raises RequestError and CommandEnded for a claim
+    that is alone; of several, each has its own verdict.
     """
     from attnexp.claims.carry_out import StepFailedError, draw_claim, plan_claim, run_claim
     from attnexp.claims.claim import read_claim
@@ -99,51 +136,23 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
 
     claim = None
     try:
-        claim = read_claim(name, arguments.config_dir)
-        if chosen:
+        claim = read_claim(name, options.config_dir)
+        if style is not None:
             claim.decision()  # refused before anything is run
             first = claim.first_seed
-            seeds = range(first, first + (arguments.seeds or claim.seeds))
-            work = plan_claim if arguments.dry_run else run_claim
-            work(name, claim, seeds, arguments.config_dir)
-            if not arguments.dry_run:
-                draw_claim(name, claim, arguments.config_dir, asked_look(arguments))
-        return judged(name, claim, arguments.config_dir, chosen)
+            seeds = range(first, first + (options.seeds or claim.seeds))
+            work = plan_claim if options.dry_run else run_claim
+            work(name, claim, seeds, options.config_dir)
+            if not options.dry_run:
+                draw_claim(name, claim, options.config_dir, style.asked())
+        return judged(name, claim, options.config_dir, style is not None)
     except RequestError as error:
-        if arguments.name is not None:
+        if is_alone:
             raise
         return Entry(name, claim, Verdict("failed", str(error)))
     except StepFailedError as failed:
         code = report(failed.error)
         console.warn_aside("the claim stops here; the same command goes on from there")
-        if arguments.name is not None or code not in (REQUEST, FAILURE):
+        if is_alone or code not in (REQUEST, FAILURE):
             raise CommandEnded(code) from failed
         return Entry(name, claim, Verdict("failed", "a command of it failed, and has said why"))
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("claims", "Run published claims again, and judge them.", EPILOG)
-    parser.add_argument(
-        "name",
-        nargs="?",
-        completes=claims,
-        metavar="NAME",
-        help="without one: list the claims",
-    )
-    parser.add_argument("--all", action="store_true", help="run and judge all of them")
-    parser.add_argument(
-        "--seeds", type=count, metavar="N", help="how many seeds; default: as the claim says"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say what would run, and run nothing"
-    )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    parser.add_argument(
-        "--config-dir", type=Path, metavar="DIR", help="a folder with claims of your own in claim/"
-    )
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the records there, as Markdown"
-    )
-    add_look(parser)
-    return parser

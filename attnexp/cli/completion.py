@@ -8,12 +8,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
-from attnexp.cli.arguments import Arguments
 from attnexp.cli.candidates import files
+from attnexp.cli.parser import parser_of
 from attnexp.cli.verbs import ASKED, VERBS
 from attnexp.runs.settings import GROUPS
 
@@ -23,19 +22,19 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Print the code that a shell evaluates."""
+def main(
+    shell: Literal["bash", "zsh"],
+) -> None:
+    """Complete command lines by the tab key.
+
+    Prints the code that the shell evaluates.
+
+    Args:
+        shell: the shell that evaluates it
+    """
     from argcomplete.shell_integration import shellcode
 
-    shell = make_parser().parse_args(argv).shell
     sys.stdout.write(shellcode(["attnexp"], shell=shell, complete_arguments=["-o", "nospace"]))
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("completion", "Complete command lines by the tab key.", EPILOG)
-    parser.add_argument("shell", choices=("bash", "zsh"), help="the shell that evaluates it")
-    return parser
 
 
 def answer() -> NoReturn:
@@ -58,7 +57,7 @@ def _write_candidates() -> None:
     _, _, _, words, _ = split_line(os.environ["COMP_LINE"], int(os.environ["COMP_POINT"]))
     if words[1:] and words[1] in VERBS:
         os.environ[ASKED] = "2"  # arguments begin after the second word
-        parser = import_module(VERBS[words[1]][0]).make_parser()
+        parser: ArgumentParser = parser_of(words[1])
     else:
         parser = _without_verb(words[1:])
     for action in parser._actions:

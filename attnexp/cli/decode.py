@@ -1,11 +1,15 @@
 """`attnexp decode`: answers a source with a trained sequence model and shows its attention."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_run, add_trust, add_view
+from attnexp.cli import arguments
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import PREDICTIONS
+
+if TYPE_CHECKING:
+    from attnexp.tasks.decoding import Answer
 
 EPILOG = """examples:
   attnexp decode outputs/RUN "3 1 4 1 5"           the answer, and its attention
@@ -14,18 +18,29 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Answer the source that the arguments hold.
+def main(
+    run: arguments.Run,
+    source: Sequence[str],
+    *,
+    attention: arguments.AttentionName = None,
+    layer: arguments.Layer = None,
+    head: arguments.Head = None,
+    trust: arguments.Trusted = (),
+    config_dir: arguments.RunConfig = None,
+) -> None:
+    """Answer a source with a run's trained model.
 
     Raises RequestError for a run that is not a finished run on sequence data, for one that names
     code that is not trusted, and for a source with symbols that are not in the vocabulary.
+
+    Args:
+        source (SOURCE): symbols of the data, as in '3 1 4' or 3,1,4
     """
-    arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.runs.folder import load_run
 
-    stored = load_run(arguments.run)
+    stored = load_run(run)
     if not stored.finished:
-        raise RequestError(f"{arguments.run} is {stored.status}: it has no trained model")
+        raise RequestError(f"{run} is {stored.status}: it has no trained model")
 
     with console.status("loading PyTorch"):
         import torch  # noqa: F401  everything below needs it
@@ -39,24 +54,34 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.tasks.decoding import ask
     from attnexp.training.record.stored_tensors import arrays
 
-    trust = read_trust(arguments.trust, arguments.config_dir)
-    run = restore(stored.summary, arguments.run, trust)
-    spec = run.dataset.spec
-    if not isinstance(run.model, Seq2Seq) or not isinstance(spec, Seq2SeqSpec):
+    restored = restore(stored.summary, run, read_trust(trust, config_dir))
+    spec = restored.dataset.spec
+    if not isinstance(restored.model, Seq2Seq) or not isinstance(spec, Seq2SeqSpec):
         raise RequestError(
-            f"data={run.chosen['data']} is not sequence data: there is nothing to decode"
+            f"data={restored.chosen['data']} is not sequence data: there is nothing to decode"
         )
-    if run.dataset.test.asked is not None:
+    if restored.dataset.test.asked is not None:
         raise RequestError(
-            f"data={run.chosen['data']} gives the decoder its input, so a source alone has no "
-            f"answer: {arguments.run / PREDICTIONS} has the answers to the test set"
+            f"data={restored.chosen['data']} gives the decoder its input, so a source alone has no "
+            f"answer: {run / PREDICTIONS} has the answers to the test set"
         )
-    source = " ".join(arguments.source)
+    text = " ".join(source)
     try:
-        with run.precision.autocast():
-            answer = ask(run.model, spec, source)
+        with restored.precision.autocast():
+            answer = ask(restored.model, spec, text)
     except ValueError as error:
         raise RequestError(str(error)) from error
+    _show(text, answer)
+    maps = StoredAttention(
+        arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
+    )
+    terminal = Terminal.of(console.screen.out)
+    for line in draw_attention(maps, View(attention, layer, head), terminal):
+        print_encodable(terminal, line)
+
+
+def _show(source: str, answer: "Answer") -> None:
+    """Print an answer, and warn of symbols that are not known and of an answer without an end."""
     console.print_line(f"{source} -> {answer.text}")
     if answer.unknown:
         console.warn(
@@ -64,22 +89,3 @@ def main(argv: Sequence[str]) -> None:
         )
     if not answer.ended:
         console.warn("the model did not write its end symbol: the answer is cut off")
-    attention = StoredAttention(
-        arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
-    )
-    view = View(arguments.attention, arguments.layer, arguments.head)
-    terminal = Terminal.of(console.screen.out)
-    for line in draw_attention(attention, view, terminal):
-        print_encodable(terminal, line)
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("decode", "Answer a source with a run's trained model.", EPILOG)
-    add_run(parser)
-    parser.add_argument(
-        "source", nargs="+", metavar="SOURCE", help="symbols of the data, as in '3 1 4' or 3,1,4"
-    )
-    add_view(parser)
-    add_trust(parser)
-    return parser

@@ -1,13 +1,13 @@
 """`attnexp docs`: lists the documents, and prints one in the terminal."""
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments
 from attnexp.cli.candidates import names
+from attnexp.cli.parser import Argument
 from attnexp.core import console
 from attnexp.core.errors import RequestError, none_of
 
@@ -16,44 +16,6 @@ EPILOG = """examples:
   attnexp docs results          one of them
   attnexp docs results | less   as plain text, page by page
 """
-
-
-def main(argv: Sequence[str]) -> None:
-    """List the documents, or print one: laid out on a terminal, as plain text elsewhere.
-
-    Raises RequestError for an unknown document.
-    """
-    arguments = make_parser().parse_intermixed_args(argv)
-    pages = documents()
-    if arguments.page is None:
-        table = console.plain_table(["page", "about"])
-        for name, path in pages.items():
-            table.add_row(name, escape(summary(path.read_text(encoding="utf-8"))))
-        console.screen.out.print(table)
-        return
-    name = Path(arguments.page).stem
-    if name not in pages:
-        raise RequestError(f"page {none_of(arguments.page, pages, 'attnexp docs')}")
-    text = pages[name].read_text(encoding="utf-8")
-    if not console.screen.out.is_terminal:
-        console.screen.out.print(text, markup=False, soft_wrap=True, end="")
-        return
-    from rich.markdown import Markdown
-
-    console.screen.out.print(Markdown(text, hyperlinks=False))
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("docs", "Print a document in the terminal.", EPILOG)
-    parser.add_argument(
-        "page",
-        nargs="?",
-        completes=names(documents),
-        metavar="PAGE",
-        help="without one: list the documents",
-    )
-    return parser
 
 
 def documents() -> dict[str, Path]:
@@ -79,3 +41,33 @@ def summary(text: str) -> str:
     title = title.removeprefix("# ")
     first = re.split(r"(?<=[.:?])\**\s", plain)[0].replace("*", "").replace("`", "")
     return f"{title}{'' if title.endswith('?') else '.'} {re.sub(':$', '.', first)}"
+
+
+def main(
+    page: Annotated[str | None, Argument(completes=names(documents))] = None,
+) -> None:
+    """Print a document in the terminal.
+
+    It is laid out on a terminal, and plain text elsewhere. Without a page, the documents are
+    listed. Raises RequestError for an unknown document.
+
+    Args:
+        page (PAGE): without one: list the documents
+    """
+    pages = documents()
+    if page is None:
+        table = console.plain_table(["page", "about"])
+        for name, path in pages.items():
+            table.add_row(name, escape(summary(path.read_text(encoding="utf-8"))))
+        console.screen.out.print(table)
+        return
+    name = Path(page).stem
+    if name not in pages:
+        raise RequestError(f"page {none_of(page, pages, 'attnexp docs')}")
+    text = pages[name].read_text(encoding="utf-8")
+    if not console.screen.out.is_terminal:
+        console.screen.out.print(text, markup=False, soft_wrap=True, end="")
+        return
+    from rich.markdown import Markdown
+
+    console.screen.out.print(Markdown(text, hyperlinks=False))

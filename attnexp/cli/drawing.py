@@ -1,65 +1,33 @@
-"""Arguments and folders of verbs that draw.
+"""Options and folders of verbs that draw.
 
-Matplotlib is imported when arguments are read, not when they are added.
+Matplotlib is imported when options are used, not when the parser is made.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from attnexp.cli.arguments import Arguments, count
 from attnexp.cli.candidates import names
+from attnexp.cli.parser import Argument
+from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, none_of
 from attnexp.plots.names import VENUES
 from attnexp.runs import files
 
 if TYPE_CHECKING:
+    from attnexp.plots.base import Options
     from attnexp.plots.look import Look
     from attnexp.runs.folder import Run
+    from attnexp.select.configurations import Comparison
     from attnexp.select.renaming import Renaming
 
 FEWEST_DOTS, MOST_DOTS = 50, 1200
 """Dots per inch that a PNG may have."""
 
-LOOK = ("width", "venue", "slides", "dark", "font", "dpi", "title")
 
-
-def add_look(parser: Arguments) -> None:
-    """Add the arguments for size, type, colours and title of pictures."""
-    parser.add_argument(
-        "--width", type=width, metavar="LENGTH", help="of the whole picture: 3.3in, 8.4cm, 240pt"
-    )
-    parser.add_argument(
-        "--venue",
-        completes=names(lambda: VENUES),
-        metavar="NAME",
-        help="width and type of neurips2024, icml2024, jmlr2001, ...",
-    )
-    parser.add_argument("--slides", action="store_true", help="16:9, 1,920 pixels wide, large type")
-    parser.add_argument("--dark", action="store_true", help="on a dark background")
-    parser.add_argument("--font", metavar="NAME", help="an installed font, such as 'Noto Serif'")
-    parser.add_argument("--dpi", type=dots, metavar="N", help="dots per inch of a PNG")
-    parser.add_argument("--title", metavar="TEXT", help="in place of the title; empty: none")
-
-
-def add_grid(parser: Arguments) -> None:
-    """Add the arguments for the number of maps in a picture of attention."""
-    parser.add_argument(
-        "--columns", type=count, metavar="N", help="maps of attention next to each other"
-    )
-    parser.add_argument(
-        "--all",
-        dest="most",
-        action="store_const",
-        const=sys.maxsize,
-        help="all test examples, seeds and epochs, not the first or typical ones",
-    )
-
-
-def width(text: str) -> float:
+def width_inches(text: str) -> float:
     """Return the inches of a width."""
     from attnexp.plots.look import inches
 
@@ -78,44 +46,65 @@ def dots(text: str) -> int:
     return int(text)
 
 
-def require_drawing(arguments: argparse.Namespace, drawing: bool, otherwise: str) -> None:
-    """Raise RequestError for arguments of pictures if none is drawn: `otherwise` says why."""
-    given = [name for name in LOOK if getattr(arguments, name, None) not in (None, False, [])]
-    if given and not drawing:
-        raise RequestError(f"--{given[0]} is for pictures: {otherwise}")
+@dataclass(frozen=True, kw_only=True)
+class StyleOptions:
+    """The options for size, type, colours and title of pictures.
 
-
-def asked_look(arguments: argparse.Namespace, names: "Renaming | None" = None) -> "Look":
-    """Return the look that the arguments ask for, with these names if any.
-
-    Raises RequestError for two sizes, and for a venue or a font that does not exist.
+    Args:
+        width (LENGTH): of the whole picture: 3.3in, 8.4cm, 240pt
+        venue: width and type of neurips2024, icml2024, jmlr2001, ...
+        slides: 16:9, 1,920 pixels wide, large type
+        dark: on a dark background
+        font: an installed font, such as 'Noto Serif'
+        dpi (N): dots per inch of a PNG
+        title (TEXT): in place of the title; empty: none
     """
-    from attnexp.plots.look import Look, check_font, of_venue, of_width, slides
-    from attnexp.select.renaming import KEPT
 
-    sizes = ("width", "venue", "slides")
-    asked = [f"--{name}" for name in sizes if getattr(arguments, name) not in (None, False)]
-    if len(asked) > 1:
-        raise RequestError(f"{' and '.join(asked)} exclude each other: each sets the size")
-    if arguments.slides:
-        look = slides()
-    elif arguments.venue is not None:
-        look = of_venue(arguments.venue)
-    else:
-        look = Look() if arguments.width is None else of_width(arguments.width)
-    if arguments.dpi is not None and arguments.slides and arguments.dpi < look.dpi:
-        raise RequestError(
-            f"--dpi: slides of {arguments.dpi} dots per inch have less than 1,920 pixels: "
-            f"{look.dpi} is the least"
+    width: Annotated[float | None, Argument(type=width_inches)] = None
+    venue: Annotated[str | None, Argument(completes=names(lambda: VENUES))] = None
+    slides: bool = False
+    dark: bool = False
+    font: str | None = None
+    dpi: Annotated[int | None, Argument(type=dots)] = None
+    title: str | None = None
+
+    def require_drawing(self, drawing: bool, otherwise: str) -> None:
+        """Raise RequestError for an option if no picture is drawn: `otherwise` says why."""
+        given = [name for name, value in vars(self).items() if value not in (None, False)]
+        if given and not drawing:
+            raise RequestError(f"--{given[0]} is for pictures: {otherwise}")
+
+    def asked(self, names: "Renaming | None" = None) -> "Look":
+        """Return the style that the options ask for, with these names if any.
+
+        Raises RequestError for two sizes, and for a venue or a font that does not exist.
+        """
+        from attnexp.plots.look import Look, check_font, of_venue, of_width, slides
+        from attnexp.select.renaming import KEPT
+
+        sizes = {"width": self.width, "venue": self.venue, "slides": self.slides or None}
+        given = [f"--{name}" for name, size in sizes.items() if size is not None]
+        if len(given) > 1:
+            raise RequestError(f"{' and '.join(given)} exclude each other: each sets the size")
+        if self.slides:
+            look = slides()
+        elif self.venue is not None:
+            look = of_venue(self.venue)
+        else:
+            look = Look() if self.width is None else of_width(self.width)
+        if self.dpi is not None and self.slides and self.dpi < look.dpi:
+            raise RequestError(
+                f"--dpi: slides of {self.dpi} dots per inch have less than 1,920 pixels: "
+                f"{look.dpi} is the least"
+            )
+        return replace(
+            look,
+            dark=self.dark,
+            font=None if self.font is None else check_font(self.font),
+            dpi=self.dpi or look.dpi,
+            title=self.title,
+            names=names or KEPT,
         )
-    return replace(
-        look,
-        dark=arguments.dark,
-        font=None if arguments.font is None else check_font(arguments.font),
-        dpi=arguments.dpi or look.dpi,
-        title=arguments.title,
-        names=names or KEPT,
-    )
 
 
 def check_metric(runs: "Sequence[Run]", metric: str | None, kinds: Sequence[str]) -> None:
@@ -156,3 +145,20 @@ def figures_folder(runs: "Sequence[Run]", paths: Sequence[Path]) -> Path:
             f"{folder} is a symbolic link, which is not followed: name a folder with --output"
         )
     return folder
+
+
+def draw(
+    subjects: "Sequence[Run] | Sequence[Comparison]",
+    folder: Path,
+    options: "Options",
+    kinds: Sequence[str],
+    formats: Sequence[str] = ("png",),
+) -> bool:
+    """Draw pictures as `catalogue.drawn`, print where each is, and return whether there is one."""
+    from attnexp.plots.catalogue import drawn
+
+    found = False
+    for file in drawn(subjects, folder, options, kinds, formats):
+        console.print_line(console.relative(file))
+        found = True
+    return found

@@ -3,17 +3,19 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import msgspec
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments, add_language, count
+from attnexp.cli.arguments import Count, Language
 from attnexp.cli.candidates import names
+from attnexp.cli.parser import Argument, Arguments, summary
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
+from attnexp.core.language import LANGUAGES
 from attnexp.course import exercise_file as exercises
 
 HELP = "Begin an exercise of the course, and check it."
@@ -30,10 +32,10 @@ exit code of check: 0 if all has passed, 1 if not yet, 2 for a request that make
 """
 
 
-class ActionArguments(Arguments):
-    """The parser of the arguments after an action."""
+class ExerciseArguments(Arguments):
+    """The parser of an action and of the arguments after it."""
 
-    def __init__(self, prog: str, **settings: Any) -> None:
+    def __init__(self, prog: str = "exercise", **settings: Any) -> None:
         super().__init__(prog.removeprefix("attnexp "), HELP, EPILOG, **settings)
 
     def error(self, message: str) -> NoReturn:
@@ -47,43 +49,73 @@ class ActionArguments(Arguments):
             raise RequestError(f"FOLDER is missing: {choices if begun else none}")
         super().error(message)
 
-
-def main(argv: Sequence[str]) -> None:
-    """List the exercises, begin one, or check one.
-
-    Raises RequestError for arguments that make no sense and folders without an exercise, and
-    RunFailedError if a check fails.
-    """
-    if argv and argv[0] in exercises.names():
-        raise RequestError(
-            f"'{argv[0]}' is an exercise: begin it with attnexp exercise start {argv[0]}"
-        )
-    arguments = make_parser().parse_args(argv)
-    if arguments.action == "list":
-        table = console.plain_table(["exercise", "chapter", "question", "here"])
-        for name in exercises.names():
-            exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
-            table.add_row(name, exercise.chapter, exercises.question(name), exercises.state(name))
-        console.screen.out.print(table)
-    elif arguments.action == "start":
-        folder = exercises.start(arguments.name, arguments.folder)
-        questions = [console.relative(path) for path in sorted(folder.glob("README*.md"))]
-        console.print_line(
-            f"The question is in {' and '.join(questions) or console.relative(folder)}."
-        )
-    elif arguments.action == "hint":
-        _print(exercises.text_of(arguments.name, exercises.HINT, arguments.lang))
-    elif arguments.action == "solution":
-        text = exercises.text_of(arguments.name, exercises.SOLUTION, arguments.lang)
-        if not arguments.give_up and exercises.state(arguments.name) != "done":
-            folder, *_ = [*exercises.folders_of(arguments.name), arguments.name]
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.dest == "action" and value in exercises.names():
             raise RequestError(
-                f"the solution is for those whose checks have passed: attnexp exercise check "
-                f"{folder}, or add --give-up"
+                f"'{value}' is an exercise: begin it with attnexp exercise start {value}"
             )
-        _print(text)
-    else:
-        check(arguments)
+        super()._check_value(action, value)
+
+
+Name = Annotated[str, Argument(completes=names(exercises.names), metavar="NAME")]
+
+
+def list_exercises() -> None:
+    """List the exercises."""
+    table = console.plain_table(["exercise", "chapter", "question", "here"])
+    for name in exercises.names():
+        exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
+        table.add_row(name, exercise.chapter, exercises.question(name), exercises.state(name))
+    console.screen.out.print(table)
+
+
+def start(
+    name: Annotated[
+        str,
+        Argument(
+            f"{choices_text(exercises.names())}; or the folder of an exercise",
+            completes=names(exercises.names),
+            metavar="NAME",
+        ),
+    ],
+    folder: Path | None = None,
+) -> None:
+    """Copy an exercise into a new folder.
+
+    Args:
+        folder (FOLDER): default: NAME
+    """
+    made = exercises.start(name, folder)
+    questions = [console.relative(path) for path in sorted(made.glob("README*.md"))]
+    console.print_line(f"The question is in {' and '.join(questions) or console.relative(made)}.")
+
+
+def hint(name: Name, *, lang: Language = LANGUAGES[0]) -> None:
+    """Print a hint."""
+    _print(exercises.text_of(name, exercises.HINT, lang))
+
+
+def solution(
+    name: Name,
+    *,
+    lang: Language = LANGUAGES[0],
+    give_up: bool = False,
+) -> None:
+    """Print a worked solution.
+
+    Raises RequestError before the checks have passed, unless `give_up`.
+
+    Args:
+        give_up: before the checks have passed
+    """
+    text = exercises.text_of(name, exercises.SOLUTION, lang)
+    if not give_up and exercises.state(name) != "done":
+        folder, *_ = [*exercises.folders_of(name), name]
+        raise RequestError(
+            f"the solution is for those whose checks have passed: attnexp exercise check "
+            f"{folder}, or add --give-up"
+        )
+    _print(text)
 
 
 def _print(text: str) -> None:
@@ -91,60 +123,38 @@ def _print(text: str) -> None:
     console.screen.out.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
-def make_parser() -> Arguments:
-    """Return the parser of the arguments, with the action as `action`."""
-    parser = Arguments("exercise", HELP, EPILOG)
-    actions = parser.add_subparsers(
-        dest="action", required=True, parser_class=ActionArguments, metavar="ACTION"
-    )
-    actions.add_parser("list", help="list the exercises")
-    start = actions.add_parser("start", help="copy an exercise into a new folder")
-    check = actions.add_parser("check", help="check the folder of an exercise")
-    start.add_argument(
-        "name",
-        completes=names(exercises.names),
-        metavar="NAME",
-        help=f"{choices_text(exercises.names())}; or the folder of an exercise",
-    )
-    for action, what in (("hint", "a hint"), ("solution", "a worked solution")):
-        told = actions.add_parser(action, help=f"print {what}")
-        told.add_argument("name", completes=names(exercises.names), metavar="NAME")
-        add_language(told)
-        if action == "solution":
-            told.add_argument(
-                "--give-up", action="store_true", help="before the checks have passed"
-            )
-    start.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="default: NAME")
-    check.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of an exercise")
-    check.add_argument("--runs", type=Path, metavar="DIR", help="default: FOLDER/outputs")
-    check.add_argument(
-        "--trust", action="store_true", help="run the code in the folder, which may do anything"
-    )
-    check.add_argument(
-        "--seconds", type=count, default=120, help="how long that code may run (default: 120)"
-    )
-    check.add_argument("--json", action="store_true", help="print the outcome as JSON")
-    return parser
+def check(
+    folder: Path,
+    *,
+    runs: Path | None = None,
+    trust: bool = False,
+    seconds: Count = 120,
+    as_json: Annotated[bool, Argument(option="--json")] = False,
+) -> None:
+    """Check the folder of an exercise.
 
+    The code, the runs and the answer are checked. With `as_json` an error is printed as JSON, too,
+    before it is raised. Raises RequestError for a folder without an exercise, and RunFailedError if
+    a check fails.
 
-def check(arguments: argparse.Namespace) -> None:
-    """Check the code, the runs and the answer in the folder of an exercise.
-
-    With `json` an error is printed as JSON, too, before it is raised.
+    Args:
+        folder (FOLDER): the folder of an exercise
+        runs (DIR): default: FOLDER/outputs
+        trust: run the code in the folder, which may do anything
+        seconds: how long that code may run (default: 120)
+        as_json: print the outcome as JSON
     """
     from attnexp.course.checks import check_folder
 
-    folder: Path = arguments.folder
-    seconds = arguments.seconds if arguments.trust else None
     try:
-        name, checks = check_folder(folder, arguments.runs or folder / "outputs", seconds)
+        name, checks = check_folder(folder, runs or folder / "outputs", seconds if trust else None)
     except RequestError as error:
-        if arguments.json:
+        if as_json:
             known = {"folder": str(folder), "passed": False, "error": str(error)}
             sys.stdout.write(json.dumps({"exercise": None, **known, "checks": []}) + "\n")
         raise
     failed = sum(not each.passed for each in checks)
-    if arguments.json:
+    if as_json:
         outcome = {"exercise": name, "folder": str(folder), "passed": not failed}
         outcome["checks"] = msgspec.to_builtins(checks)
         sys.stdout.write(json.dumps(outcome) + "\n")
@@ -157,3 +167,23 @@ def check(arguments: argparse.Namespace) -> None:
         raise RunFailedError(f"not yet: {failed} of {len(checks)} checks have not passed")
     with writable("FOLDER", folder):
         (folder / exercises.PASSED).touch()
+
+
+ACTIONS: dict[str, Callable[..., None]] = {
+    "list": list_exercises,
+    "start": start,
+    "check": check,
+    "hint": hint,
+    "solution": solution,
+}
+
+
+def make_parser() -> Arguments:
+    """Return the parser of the actions, each of which has arguments of its own."""
+    parser = ExerciseArguments()
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, action in ACTIONS.items():
+        line = summary(action).removesuffix(".")
+        own = actions.add_parser(name, help=line[0].lower() + line[1:])
+        own.add_parameters(action)
+    return parser

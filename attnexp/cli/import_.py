@@ -3,12 +3,15 @@
 import argparse
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
-from attnexp.cli.arguments import Arguments, listed
+from attnexp.cli.arguments import Names
+from attnexp.cli.parser import Argument
 from attnexp.core import console
 from attnexp.core.errors import RequestError
+from attnexp.runs.summary import Direction
 
 EVERY = 100
 """The runs after which the progress is shown anew."""
@@ -27,33 +30,67 @@ Which values of a metric are better follows from its name, or from --better. The
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Write the runs that the arguments name as folders.
+def csv_source(text: str) -> str:
+    """Return the kind of a source. Raises RequestError for a tool that has a reader of its own."""
+    if text in GONE:
+        raise RequestError(
+            "`attnexp import` reads CSV alone: `attnexp docs outside` has the lines that make one "
+            f"from {text}"
+        )
+    return text
 
-    Raises RequestError for arguments that make no sense, for files that cannot be read, and for
-    folders that cannot be written. Nothing is written then, unless a disk is full.
+
+def direction(text: str) -> tuple[str, Direction]:
+    """Return a metric and which of its values are better."""
+    metric, _, way = text.rpartition("=")
+    sides: tuple[Direction, ...] = ("lower", "higher")
+    for side in sides:
+        if metric and side == way:
+            return metric, side
+    raise argparse.ArgumentTypeError(f"'{text}' is not NAME=higher or NAME=lower")
+
+
+def main(
+    source: Annotated[str, Argument(choices=("csv",), type=csv_source)],
+    path: Path,
+    *,
+    settings: Names | None = None,
+    metrics: Names | None = None,
+    seed: str | None = None,
+    name_as: str | None = None,
+    better: Annotated[
+        Sequence[tuple[str, Direction]], Argument(action="append", type=direction)
+    ] = (),
+    output: Path = Path("imported"),
+) -> None:
+    """Write the runs of a CSV file as folders.
+
+    Raises RequestError for files that cannot be read and folders that cannot be written. Nothing
+    is written then, unless a disk is full.
+
+    Args:
+        source: the format
+        path: a CSV file, one row per run
+        settings: which settings; model is the choice
+        metrics: which metrics, the one that ranks first
+        seed: the setting that is the seed (seed)
+        name_as (SETTING): the setting that the names of the runs become
+        better (NAME=higher|lower): which values of a metric are better; can be repeated
+        output (FOLDER): where (imported)
     """
-    arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.imported.csv_table import read
     from attnexp.imported.outside import SEED, ImportRequest
     from attnexp.imported.selection import select
     from attnexp.imported.write import Imports
 
-    path = arguments.path
-    request = ImportRequest(
-        arguments.settings,
-        arguments.metrics,
-        arguments.seed or SEED,
-        dict(arguments.better),
-        arguments.name_as,
-    )
+    request = ImportRequest(settings, metrics, seed or SEED, dict(better), name_as)
     if not os.path.exists(path):
         raise RequestError(f"{path} is not there")
     with console.status(f"reading {path.name}"):
         runs, notes = read(path, request)
         if not runs:
             raise RequestError(f"{path} holds no runs")
-        imports = Imports(arguments.output, arguments.source, str(path.resolve()))
+        imports = Imports(output, source, str(path.resolve()))
         selection, decided = select(runs, request, imports.telling())
         imports.require_apart(selection)
     counts: Counter[str] = Counter()
@@ -62,11 +99,7 @@ def main(argv: Sequence[str]) -> None:
             counts[imports.write(selected)[1]] += 1
             if done % EVERY == 0:
                 advance(done, "")
-    folder = console.relative(arguments.output)
-    new, replaced, same = counts["new"], counts["replaced"], counts["the same"]
-    said = f", replaced {replaced} that had changed" * bool(replaced)
-    said += f", and {same} were there" * bool(same)
-    console.print_line(f"imported {console.count_text(new, 'run')} into {folder}{said}")
+    _show(counts, output)
     for sentence in decided:
         console.print_line(sentence)
     for sentence in notes:
@@ -80,48 +113,10 @@ def main(argv: Sequence[str]) -> None:
         )
 
 
-def source(text: str) -> str:
-    """Return the kind of a source. Raises RequestError for a tool that has a reader of its own."""
-    if text in GONE:
-        raise RequestError(
-            "`attnexp import` reads CSV alone: `attnexp docs outside` has the lines that make one "
-            f"from {text}"
-        )
-    return text
-
-
-def direction(text: str) -> tuple[str, str]:
-    """Return a metric and which of its values are better."""
-    metric, _, way = text.rpartition("=")
-    if not metric or way not in ("higher", "lower"):
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=higher or NAME=lower")
-    return metric, way
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("import", "Write the runs of a CSV file as folders.", EPILOG)
-    parser.add_argument("source", type=source, choices=("csv",), help="the format")
-    parser.add_argument("path", type=Path, metavar="FILE", help="a CSV file, one row per run")
-    parser.add_argument(
-        "--settings", type=listed, metavar="NAME,...", help="which settings; model is the choice"
-    )
-    parser.add_argument(
-        "--metrics", type=listed, metavar="NAME,...", help="which metrics, the one that ranks first"
-    )
-    parser.add_argument("--seed", metavar="NAME", help="the setting that is the seed (seed)")
-    parser.add_argument(
-        "--name-as", metavar="SETTING", help="the setting that the names of the runs become"
-    )
-    parser.add_argument(
-        "--better",
-        type=direction,
-        action="append",
-        default=[],
-        metavar="NAME=higher|lower",
-        help="which values of a metric are better; can be repeated",
-    )
-    parser.add_argument(
-        "--output", type=Path, default=Path("imported"), metavar="FOLDER", help="where (imported)"
-    )
-    return parser
+def _show(counts: Mapping[str, int], folder: Path) -> None:
+    """Print how many runs were written, replaced and left."""
+    new, replaced, same = counts["new"], counts["replaced"], counts["the same"]
+    said = f", replaced {replaced} that had changed" * bool(replaced)
+    said += f", and {same} were there" * bool(same)
+    where = console.relative(folder)
+    console.print_line(f"imported {console.count_text(new, 'run')} into {where}{said}")

@@ -13,7 +13,6 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 
 from attnexp.cli.verbs import ASKED, VERBS
 from attnexp.core.errors import (
@@ -162,8 +161,9 @@ def _fault(error: Exception) -> str:
 
 def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
     if argv and argv[0] in VERBS:
-        verb = import_module(VERBS[argv[0]][0]).main
-        return lambda arguments: verb(arguments[1:])
+        from attnexp.cli.parser import run_verb
+
+        return lambda arguments: run_verb(arguments[0], arguments[1:])
     if "--version" in argv:
         return lambda _: print(f"attnexp {__version__}")
     if {"-h", "--help"} & set(argv) or (argv and argv[0] == "help"):

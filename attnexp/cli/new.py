@@ -5,13 +5,13 @@ import importlib.util
 import keyword
 import os
 import re
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from string import Template
+from typing import Annotated
 
 from attnexp.claims import claim_file as claims
-from attnexp.cli.arguments import Arguments
+from attnexp.cli.parser import Argument
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, writable
@@ -40,7 +40,14 @@ OF_YAML = ("none", "null", "true", "false", "yes", "no", "on", "off", "nan", "in
 DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 """Names that no file may have on Windows."""
 
-EPILOG = """examples:
+
+def _filled(kind: str, part: str, name: str) -> str:
+    template = Template((TEMPLATES / kind / f"{part}.txt").read_text(encoding="utf-8"))
+    words = "".join(map(str.capitalize, name.split("_")))
+    return template.substitute(name=name, Class=words, date=date.today())
+
+
+EPILOG = f"""examples:
   attnexp new score laplace            laplace.py, conf/model/laplace.yaml, test_laplace.py
   attnexp new data steps --into mine   the same below mine/, for a noisy curve
   attnexp new sequences lookup         sequences, with the architecture and recipe for them
@@ -55,51 +62,49 @@ it.
 
 `attnexp new sequences lookup` writes this class:
 
-"""
+{_filled("sequences", "class", "lookup")}"""
 
 
-def main(argv: Sequence[str]) -> None:
-    """Write the class, the YAML file and the test, and name the next steps.
+def main(
+    kind: Annotated[str, Argument(choices=[*KINDS, claims.GROUP])],
+    name: str,
+    *,
+    into: Path = Path(),
+) -> None:
+    """Write a class, a YAML file and a test of your own.
 
-    A claim is one YAML file.
+    Names the next steps. A claim is one YAML file.
 
     Raises RequestError for a name that cannot be used, for a file that exists already and for one
     that cannot be written.
+
+    Args:
+        kind: what to write
+        name: its name on the command line
+        into (DIR): default: here
     """
-    arguments = make_parser().parse_args(argv)
-    name, folder = arguments.name, arguments.into
-    if arguments.kind == claims.GROUP:
-        _write_claim(name, folder)
+    if kind == claims.GROUP:
+        _write_claim(name, into)
         return
-    group, methods = KINDS[arguments.kind]
+    group, methods = KINDS[kind]
     _check_name(name, group)
     _check_free(name, group)
     files = {
-        "class": folder / f"{name}.py",
-        "choice": folder / "conf" / group / f"{name}.yaml",
-        "test": folder / f"test_{name}.py",
+        "class": into / f"{name}.py",
+        "choice": into / "conf" / group / f"{name}.yaml",
+        "test": into / f"test_{name}.py",
     }
-    _write({path: _filled(arguments.kind, part, name) for part, path in files.items()})
+    _write({path: _filled(kind, part, name) for part, path in files.items()})
     console.print_line(f"wrote {files['class']}, {files['choice']} and {files['test']}")
     console.print_line(
         f"fill in {methods} in {files['class']}, and write the worked case of the test,"
     )
     console.print_line("which fails until then; then")
     console.print_line(f"  python -m pytest {files['test']}")
-    own = f"--config-dir {folder / 'conf'}"
+    own = f"--config-dir {into / 'conf'}"
     words = f"{AROUND.get(group, '')}{group}={name}"
     line = f"probe RUN {name} {own}" if group == "law" else f"{own} {words}"
     console.print_line(f"  attnexp {line}")
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    epilog = EPILOG + _filled("sequences", "class", "lookup")
-    parser = Arguments("new", "Write a class, a YAML file and a test of your own.", epilog)
-    parser.add_argument("kind", choices=[*KINDS, claims.GROUP], help="what to write")
-    parser.add_argument("name", metavar="NAME", help="its name on the command line")
-    parser.add_argument("--into", type=Path, default=Path(), metavar="DIR", help="default: here")
-    return parser
 
 
 def _write_claim(name: str, folder: Path) -> None:
@@ -136,12 +141,6 @@ def _check_free(name: str, group: str) -> None:
             raise RequestError(f"{own}={name} is one of attnexp's own: choose another name")
     if importlib.util.find_spec(name) is not None:
         raise RequestError(f"Python has a module '{name}' already: choose another name")
-
-
-def _filled(kind: str, part: str, name: str) -> str:
-    template = Template((TEMPLATES / kind / f"{part}.txt").read_text(encoding="utf-8"))
-    words = "".join(map(str.capitalize, name.split("_")))
-    return template.substitute(name=name, Class=words, date=date.today())
 
 
 def _write(texts: dict[Path, str]) -> None:

@@ -1,36 +1,22 @@
 """`attnexp plot`: reads the command line, and draws from the files of runs."""
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from attnexp.cli.arguments import (
-    Arguments,
-    add_language,
-    add_results_version,
-    add_runs,
-    add_view,
-    add_where,
-    check_all,
-    listed,
-    places,
-)
+from attnexp.cli import arguments
 from attnexp.cli.candidates import several
-from attnexp.cli.drawing import (
-    add_grid,
-    add_look,
-    asked_look,
-    check_animated,
-    check_metric,
-    figures_folder,
-)
-from attnexp.cli.renaming import add_names, asked_names
+from attnexp.cli.drawing import StyleOptions, check_animated, check_metric, draw, figures_folder
+from attnexp.cli.parser import Argument
+from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, writable
-from attnexp.core.language import speaking
+from attnexp.core.language import LANGUAGES, speaking
 from attnexp.plots.names import PictureName
 from attnexp.runs import files
+from attnexp.runs.key import RESULTS_VERSION
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
@@ -47,36 +33,63 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Draw the pictures that the arguments ask for, and say where they are.
+def main(
+    paths: arguments.Paths = (),
+    *,
+    kind: Annotated[
+        arguments.Names,
+        Argument(choices_text(list(PictureName)), completes=several(lambda: PictureName)),
+    ] = (),
+    format: Annotated[arguments.Names, Argument(completes=several(lambda: FORMATS))] = ("png",),
+    output: Path | None = None,
+    where: arguments.Where = None,
+    results_version: arguments.ResultsVersion = RESULTS_VERSION,
+    metric: str | None = None,
+    example: Annotated[tuple[int, ...], Argument(type=arguments.places)] = (),
+    attention: arguments.AttentionName = None,
+    layer: arguments.Layer = None,
+    head: arguments.Place | None = None,
+    columns: arguments.Count | None = None,
+    every: Annotated[bool, Argument(option="--all")] = False,
+    style: StyleOptions,
+    lang: arguments.Language = LANGUAGES[0],
+    labels: Labels = (),
+) -> None:
+    """Draw pictures of runs from what they stored.
 
-    Raises RequestError for contradictory arguments, for missing runs, and for pictures that cannot
+    Raises RequestError for contradictory options, for missing runs, and for pictures that cannot
     be drawn of them, also if there is not one.
+
+    Args:
+        format: png, svg, pdf or gif
+        output (DIR): default: the run's own figures/, or figures/ next to the runs
+        metric: a column of metrics.csv, for the loss, or a number, such as test_mse,
+            probe.hard.exact_match or exact_match_by_length@16, for the metric
+        example (N,...): test examples, from 1
+        head: default: each, or their mean
+        columns: maps of attention next to each other
+        every: all test examples, seeds and epochs, not the first or typical ones
     """
-    arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.plots.base import Options
-    from attnexp.plots.catalogue import drawn
     from attnexp.runs.attention import View
     from attnexp.select.collect import OUTPUTS
     from attnexp.select.configurations import comparisons
 
-    view = View(arguments.attention, arguments.layer, arguments.head, arguments.example)
-    paths = arguments.paths or [Path(OUTPUTS)]
-    runs = chosen_runs(paths, arguments.where, arguments.results_version)
-    kinds = check_all(arguments.kind, list(PictureName), "kind")
-    formats = check_all(arguments.format, FORMATS, "format")
+    view = View(attention, layer, head, example)
+    paths = paths or [Path(OUTPUTS)]
+    runs = chosen_runs(paths, where, results_version)
+    kinds = arguments.check_all(kind, list(PictureName), "kind")
+    formats = arguments.check_all(format, FORMATS, "format")
     check_animated(formats, kinds)
-    look = asked_look(arguments, asked_names(arguments, runs))
-    check_metric(runs, arguments.metric, kinds)
-    folder = arguments.output or figures_folder(runs, paths)
+    look = style.asked(asked_names(labels, runs))
+    check_metric(runs, metric, kinds)
+    folder = output or figures_folder(runs, paths)
     subjects = runs if len(runs) == 1 else comparisons(runs)
-    with writable("--output", folder), speaking(arguments.lang):
-        options = Options(view, arguments.metric, look, arguments.columns, arguments.most)
-        made = []
-        for file in drawn(subjects, folder, options, kinds, formats):
-            console.print_line(console.relative(file))
-            made.append(file)
-    if not made:
+    with writable("--output", folder), speaking(lang):
+        most = sys.maxsize if every else None
+        options = Options(view, metric, look, columns, most)
+        is_drawn = draw(subjects, folder, options, kinds, formats)
+    if not is_drawn:
         raise RequestError(nothing_to_draw(runs))
 
 
@@ -113,48 +126,3 @@ def chosen_runs(paths: Sequence[Path], where: str | None, version: int) -> "list
     if not sound:
         raise RequestError(f"none of the {len(finished)} finished runs has files that can be drawn")
     return sound
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("plot", "Draw pictures of runs from what they stored.", EPILOG)
-    add_runs(parser)
-    parser.add_argument(
-        "--kind",
-        type=listed,
-        default=[],
-        completes=several(lambda: PictureName),
-        metavar="NAME,...",
-        help=choices_text(list(PictureName)),
-    )
-    parser.add_argument(
-        "--format",
-        type=listed,
-        default=["png"],
-        completes=several(lambda: FORMATS),
-        metavar="NAME,...",
-        help="png, svg, pdf or gif",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="default: the run's own figures/, or figures/ next to the runs",
-    )
-    add_where(parser)
-    add_results_version(parser)
-    parser.add_argument(
-        "--metric",
-        metavar="NAME",
-        help="a column of metrics.csv, for the loss, or a number, such as test_mse, "
-        "probe.hard.exact_match or exact_match_by_length@16, for the metric",
-    )
-    parser.add_argument(
-        "--example", type=places, default=(), metavar="N,...", help="test examples, from 1"
-    )
-    add_view(parser, heads="each, or their mean")
-    add_grid(parser)
-    add_look(parser)
-    add_language(parser)
-    add_names(parser)
-    return parser

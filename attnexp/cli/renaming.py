@@ -1,11 +1,10 @@
-"""The argument `--name OLD=NEW`, by which verbs that show runs rename their rows."""
+"""The option `--name OLD=NEW`, by which verbs that show runs rename their rows."""
 
-import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from attnexp.cli.arguments import Arguments
+from attnexp.cli.parser import Argument
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError, none_of
 
@@ -15,32 +14,30 @@ if TYPE_CHECKING:
     from attnexp.select.renaming import Renaming
 
 
-def add_names(parser: Arguments) -> None:
-    """Add the argument for other names of rows."""
-    parser.add_argument(
-        "--name",
-        dest="labels",
+Labels = Annotated[
+    Sequence[str],
+    Argument(
+        "another name for a choice, for a setting such as width=1, or for a row; can be repeated",
+        option="--name",
         action="append",
-        default=[],
         metavar="OLD=NEW",
-        help="another name for a choice, for a setting such as width=1, or for a row; "
-        "can be repeated",
-    )
+    ),
+]
 
 
-def asked_names(arguments: argparse.Namespace, runs: "Sequence[Run]") -> "Renaming":
+def asked_names(labels: Sequence[str], runs: "Sequence[Run]") -> "Renaming":
     """Return the names that replace labels. Raises RequestError for a label that is not shown."""
     from attnexp.select.frame import make_frame
     from attnexp.select.renaming import KEPT, Renaming
 
-    if not arguments.labels:
+    if not labels:
         return KEPT
     frame = make_frame(runs)
     known = {name: _words(frame, name) for name in frame.factors}
     words = {word for own in known.values() for word in own}
     differing = [name for name in frame.several if not name.endswith("_target_")]
     near = {word for name in differing for word in known[name]} | set(_words(frame, "model"))
-    names = dict(_asked_name(text, words, near) for text in arguments.labels)
+    names = dict(_asked_name(text, words, near) for text in labels)
     _require_apart(names, words)
     return Renaming(names)
 

@@ -1,26 +1,20 @@
 """`attnexp report`: one page with tables, curves and attention, to send to somebody."""
 
-import argparse
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import (
-    Arguments,
-    add_language,
-    add_results_version,
-    add_runs,
-    add_trust,
-    add_where,
-)
-from attnexp.cli.renaming import add_names, asked_names
+from attnexp.cli import arguments
+from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
-from attnexp.core.language import counted, joined, said
+from attnexp.core.language import LANGUAGES, counted, joined, said
 from attnexp.runs import files
 from attnexp.runs.files import require_output, write_output
+from attnexp.runs.key import RESULTS_VERSION
 
 if TYPE_CHECKING:
     from attnexp.report.content import Models
@@ -41,20 +35,47 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Write the page that the arguments ask for, and say where it is.
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """The options of a page.
 
-    Raises RequestError for arguments that make no sense, for places without finished runs, and for
-    a file that cannot be written.
+    Args:
+        output: report.html
+        static: leave out the models with which the page computes
+        title (TITLE): what the page is called
     """
-    arguments = make_parser().parse_intermixed_args(argv)
-    if arguments.live:
-        keep_writing(arguments)
+
+    output: Path = Path("report.html")
+    where: arguments.Where = None
+    results_version: arguments.ResultsVersion = RESULTS_VERSION
+    labels: Labels = ()
+    static: bool = False
+    trust: arguments.Trusted = ()
+    config_dir: arguments.RunConfig = None
+    lang: arguments.Language = LANGUAGES[0]
+    title: str = said("Attention, compared")
+
+
+def main(
+    paths: arguments.Paths = (),
+    *,
+    options: PageOptions,
+    live: bool = False,
+) -> None:
+    """Write one self-contained page about runs.
+
+    Raises RequestError for places without finished runs, and for a file that cannot be written.
+
+    Args:
+        live: write again whenever runs have changed, until all have ended; the page reloads
+    """
+    if live:
+        keep_writing(paths, options)
     else:
-        write(arguments)
+        write(paths, options)
 
 
-def keep_writing(arguments: argparse.Namespace) -> None:
+def keep_writing(paths: Sequence[Path], options: PageOptions) -> None:
     """Write the page whenever runs have changed, until none is running or planned.
 
     Ctrl-C ends it, too. The page that is written last does not load itself again.
@@ -62,7 +83,7 @@ def keep_writing(arguments: argparse.Namespace) -> None:
     from attnexp.select.collect import OUTPUTS
     from attnexp.select.overview import progress_of
 
-    places = arguments.paths or [Path(OUTPUTS)]
+    places = paths or [Path(OUTPUTS)]
     seen: dict[str, list[int]] = {}
     try:
         while True:
@@ -71,12 +92,12 @@ def keep_writing(arguments: argparse.Namespace) -> None:
                 break
             found = _state(places)
             if found != seen:
-                write(arguments, progress_text(progress))
+                write(paths, options, progress_text(progress))
             seen = found
             time.sleep(EVERY)
     except KeyboardInterrupt:
         console.print_line("the page no longer reloads")
-    write(arguments)
+    write(paths, options)
 
 
 def _state(places: Sequence[Path]) -> dict[str, list[int]]:
@@ -109,34 +130,34 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def write(arguments: argparse.Namespace, progress: str = "") -> None:
+def write(paths: Sequence[Path], options: PageOptions, progress: str = "") -> None:
     """Write the page once. With `progress` it is live, and no run needs to have finished."""
     from attnexp.select.selection import selected
 
-    runs = selected(arguments.paths, arguments.where, arguments.results_version)
+    runs = selected(paths, options.where, options.results_version)
     finished = any(run.finished for run in runs)
     if not finished and not progress:
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
-    require_output("--output", arguments.output)
+    require_output("--output", options.output)
     from attnexp.report.content import report_content
     from attnexp.report.render import page
 
-    names = asked_names(arguments, runs)
-    programs = None if arguments.static or progress else _programs(arguments)
-    content = report_content(arguments.title, runs, names, programs, progress, arguments.lang)
-    write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
-    told = f"{console.count_text(len(runs), 'run')} in {console.relative(arguments.output)}"
+    names = asked_names(options.labels, runs)
+    programs = None if options.static or progress else _programs(options)
+    content = report_content(options.title, runs, names, programs, progress, options.lang)
+    write_output("--output", options.output, page(content).encode("utf-8", "replace"))
+    told = f"{console.count_text(len(runs), 'run')} in {console.relative(options.output)}"
     console.print_line(f"{progress}: {told}" if progress else told)
 
 
-def _programs(arguments: argparse.Namespace) -> "Models":
+def _programs(options: PageOptions) -> "Models":
     """Return the function that makes a program for each configuration of a comparison."""
     with console.status("loading PyTorch"):
         from attnexp.config.restore import restore
         from attnexp.config.trust import read_trust
         from attnexp.report.page import Model, Refused
         from attnexp.tracing.computed import computed
-    trust = read_trust(arguments.trust, arguments.config_dir)
+    trust = read_trust(options.trust, options.config_dir)
 
     def programs(comparison: "Comparison") -> "list[Model]":
         seeds, found = comparison.seeds, list[Model]()
@@ -155,29 +176,3 @@ def _programs(arguments: argparse.Namespace) -> "Models":
         return found
 
     return programs
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("report", "Write one self-contained page about runs.", EPILOG)
-    add_runs(parser)
-    parser.add_argument(
-        "--output", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
-    )
-    add_where(parser)
-    add_results_version(parser)
-    add_names(parser)
-    parser.add_argument(
-        "--static", action="store_true", help="leave out the models with which the page computes"
-    )
-    add_trust(parser)
-    add_language(parser)
-    parser.add_argument(
-        "--title", default=said("Attention, compared"), help="what the page is called"
-    )
-    parser.add_argument(
-        "--live",
-        action="store_true",
-        help="write again whenever runs have changed, until all have ended; the page reloads",
-    )
-    return parser

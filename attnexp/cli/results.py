@@ -1,34 +1,22 @@
 """`attnexp results`: compares runs in tables."""
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import (
-    Arguments,
-    add_judgement,
-    add_output,
-    add_results_version,
-    add_runs,
-    add_where,
-    asked_output,
-    count,
-    limit,
-    listed,
-)
-from attnexp.cli.renaming import add_names, asked_names
+from attnexp.cli import arguments
+from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import emit
 from attnexp.tables.grid import ROWS, Report
 
 if TYPE_CHECKING:
-    from attnexp.runs.folder import Run
+    from attnexp.select.frame import Frame
 
 LISTING = "attnexp results --runs --format csv"
-
-OF_ROWS = ("by", "equal_within", "looks", "explain", "costs")
-"""The arguments that a table with one row per run has no use for."""
 
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
@@ -44,131 +32,153 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Show the runs that the arguments name.
+@dataclass(frozen=True, kw_only=True)
+class GatheredOptions:
+    """The options of rows that gather runs.
 
-    Raises RequestError for arguments that make no sense and a file that cannot be written.
+    Args:
+        by: what the rows are, such as model
+        explain: the reasoning behind each verdict
+        costs: also parameters, steps, seconds and memory
     """
-    arguments = make_parser().parse_intermixed_args(argv)
-    output = asked_output(arguments)
-    if arguments.runs:
-        check_ungathered(arguments)
-    from attnexp.select.collect import OUTPUTS, collect
-    from attnexp.select.selection import say_left_out
 
-    paths = arguments.paths or [OUTPUTS]
-    collected = collect(paths, arguments.results_version)
+    by: arguments.Names = ()
+    equal_within: arguments.EqualWithin = None
+    interim_analyses: arguments.InterimAnalyses = 1
+    explain: bool = False
+    costs: bool = False
+
+    def require_none(self) -> None:
+        """Raise RequestError for an option that is given, where rows do not gather runs."""
+        given = {
+            "--by": self.by,
+            "--equal-within": self.equal_within is not None,
+            "--looks": self.interim_analyses != 1,
+            "--explain": self.explain,
+            "--costs": self.costs,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                raise RequestError(f"{name} is for rows that gather runs: leave out --runs")
+
+
+def main(
+    paths: arguments.Paths = (),
+    *,
+    runs: bool = False,
+    where: arguments.Where = None,
+    results_version: arguments.ResultsVersion = RESULTS_VERSION,
+    metric: arguments.Names = (),
+    sort: str | None = None,
+    labels: Labels = (),
+    gathered: GatheredOptions,
+    tables: arguments.OutputOptions,
+    limit: arguments.Limit | None = None,
+    top: arguments.Count = 0,
+) -> None:
+    """Compare runs in a table.
+
+    Raises RequestError for unknown names, and for a file that cannot be written.
+
+    Args:
+        runs: one row per run, seeds not gathered
+        metric: which metrics
+        sort: order by a metric, best first, or by a setting; --sort=-NAME reverses
+        limit: the first rows of each table; 0 for all (default: 40 on the screen, else all)
+        top: the best rows by the metric, of those on the same data
+    """
+    output = tables.asked()
+    if runs:
+        gathered.require_none()
+    from attnexp.select.collect import OUTPUTS, collect
+    from attnexp.select.frame import make_frame
+    from attnexp.select.names import resolve_name
+    from attnexp.select.number import with_numbers
+    from attnexp.select.reference import numbered
+    from attnexp.select.selection import fitting, say_left_out
+
+    places = paths or [Path(OUTPUTS)]
+    collected = collect(places, results_version)
     say_left_out(collected)
     if not collected.runs:
-        places = ", ".join(map(str, paths))
-        sentence = f"There are no runs below {places} yet: `attnexp` makes one."
+        below = ", ".join(map(str, places))
+        sentence = f"There are no runs below {below} yet: `attnexp` makes one."
         if output.form == "json":
             console.warn_aside(sentence)
             emit(Report(), output)
         else:
             console.print_line(sentence)
         return
-    if arguments.limit is None:
-        arguments.limit = ROWS if output.on_screen else 0
-    emit(report(collected.runs, arguments), output)
+    frame = make_frame(collected.runs, asked_names(labels, collected.runs))
+    if where:
+        frame = fitting(frame, where)
+    frame = with_numbers(frame, [*metric, (sort or "").removeprefix("-")])
+    metrics = [resolve_name(name, frame.metrics, "metric", LISTING) for name in metric]
+    if limit is None:
+        limit = ROWS if output.on_screen else 0
+    if runs:
+        numbers = [] if paths else [run.path for run in numbered(collected.runs)]
+        report = _table_of_runs(frame, metrics, sort, top, limit, numbers)
+    else:
+        report = _table_of_rows(frame, metrics, sort, top, limit, gathered)
+    emit(report, output)
 
 
-def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
-    """Return the tables that the arguments ask for. Raises RequestError for unknown names."""
+def _table_of_runs(
+    frame: "Frame",
+    metrics: Sequence[str],
+    sort: str | None,
+    top: int,
+    limit: int,
+    numbers: Sequence[str],
+) -> Report:
+    """Return the table with a row for each run.
+
+    `numbers` are the paths of the runs in the order in which they are numbered, if they are.
+    """
     from attnexp.select.configurations import best_runs
-    from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name
-    from attnexp.select.number import with_numbers
     from attnexp.select.order import sort_runs
-    from attnexp.select.reference import numbered
-    from attnexp.select.selection import fitting
-    from attnexp.tables.entries import TableRequest
-    from attnexp.tables.reports import configurations_report, runs_report
+    from attnexp.tables.reports import runs_report
 
-    frame = make_frame(runs, asked_names(arguments, runs))
-    if arguments.where:
-        frame = fitting(frame, arguments.where)
-    frame = with_numbers(frame, [*arguments.metric, (arguments.sort or "").removeprefix("-")])
-    metrics = tuple(
-        resolve_name(name, frame.metrics, "metric", LISTING) for name in arguments.metric
-    )
-    known = frame.names if arguments.runs else [*frame.metrics, *frame.factors]
-    sort = arguments.sort and resolve_name(arguments.sort.removeprefix("-"), known)
-    if arguments.runs:
-        numbers = [] if arguments.paths else [run.path for run in numbered(runs)]
-        every, caption = len(frame), ""
-        if arguments.top:
-            frame, ranked = best_runs(frame, metrics, sort, arguments.top)
-            by = " and ".join(ranked)
-            caption = (
-                f"Top {arguments.top} by {by} of runs on the same data: {len(frame)} of {every}."
-            )
-        if arguments.sort or not arguments.top:
-            frame = sort_runs(frame, arguments.sort)
-        return runs_report(frame, metrics, numbers, arguments.limit, caption)
-    if sort in frame.metrics and sort not in metrics:
-        metrics = (*metrics, sort)  # rows are ordered by what they show
+    by = sort and resolve_name(sort.removeprefix("-"), frame.names)
+    every, caption = len(frame), ""
+    if top:
+        frame, ranked = best_runs(frame, metrics, by, top)
+        names = " and ".join(ranked)
+        caption = f"Top {top} by {names} of runs on the same data: {len(frame)} of {every}."
+    if sort or not top:
+        frame = sort_runs(frame, sort)
+    return runs_report(frame, metrics, numbers, limit, caption)
+
+
+def _table_of_rows(
+    frame: "Frame",
+    metrics: Sequence[str],
+    sort: str | None,
+    top: int,
+    limit: int,
+    options: GatheredOptions,
+) -> Report:
+    """Return the tables with a row for each configuration, or for each value of `options.by`."""
+    from attnexp.select.names import resolve_name
+    from attnexp.select.order import sort_runs
+    from attnexp.tables.entries import TableRequest
+    from attnexp.tables.reports import configurations_report
+
+    by = sort and resolve_name(sort.removeprefix("-"), [*frame.metrics, *frame.factors])
+    if by in frame.metrics and by not in metrics:
+        metrics = [*metrics, by]  # rows are ordered by what they show
     request = TableRequest(
-        tuple(resolve_name(name, frame.factors) for name in arguments.by),
-        metrics,
-        sort=sort,
-        reverse=bool(sort) and arguments.sort.startswith("-"),
-        equal_within=arguments.equal_within,
-        looks=arguments.looks,
-        explain=arguments.explain,
-        costs=arguments.costs,
-        top=arguments.top,
-        limit=arguments.limit,
+        tuple(resolve_name(name, frame.factors) for name in options.by),
+        tuple(metrics),
+        sort=by,
+        reverse=bool(by) and sort is not None and sort.startswith("-"),
+        equal_within=options.equal_within,
+        looks=options.interim_analyses,
+        explain=options.explain,
+        costs=options.costs,
+        top=top,
+        limit=limit,
     )
     return configurations_report(sort_runs(frame, None), request)
-
-
-def check_ungathered(arguments: argparse.Namespace) -> None:
-    """Raise RequestError for an argument that is of rows which gather runs."""
-    parser = make_parser()
-    for name in OF_ROWS:
-        if getattr(arguments, name) != parser.get_default(name):
-            raise RequestError(
-                f"--{name.replace('_', '-')} is for rows that gather runs: leave out --runs"
-            )
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("results", "Compare runs in a table.", EPILOG)
-    add_runs(parser)
-    parser.add_argument("--runs", action="store_true", help="one row per run, seeds not gathered")
-    add_where(parser)
-    add_results_version(parser)
-    parser.add_argument(
-        "--by", type=listed, default=[], metavar="NAME,...", help="what the rows are, such as model"
-    )
-    parser.add_argument(
-        "--metric", type=listed, default=[], metavar="NAME,...", help="which metrics"
-    )
-    parser.add_argument(
-        "--sort",
-        metavar="NAME",
-        help="order by a metric, best first, or by a setting; --sort=-NAME reverses",
-    )
-    add_names(parser)
-    add_judgement(parser)
-    parser.add_argument("--explain", action="store_true", help="the reasoning behind each verdict")
-    parser.add_argument(
-        "--costs", action="store_true", help="also parameters, steps, seconds and memory"
-    )
-    add_output(parser)
-    parser.add_argument(
-        "--limit",
-        type=limit,
-        metavar="N",
-        help="the first rows of each table; 0 for all (default: 40 on the screen, else all)",
-    )
-    parser.add_argument(
-        "--top",
-        type=count,
-        default=0,
-        metavar="N",
-        help="the best rows by the metric, of those on the same data",
-    )
-    return parser

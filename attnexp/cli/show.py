@@ -2,13 +2,12 @@
 
 import os
 import shlex
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from attnexp.cli.arguments import Arguments, add_run, add_view, place
+from attnexp.cli import arguments
 from attnexp.core import console
 from attnexp.core.errors import RunFailedError
 from attnexp.runs import files
@@ -26,54 +25,54 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Show the run that the arguments name.
+def main(
+    run: arguments.Run,
+    *,
+    metric: str | None = None,
+    example: arguments.Place | None = None,
+    attention: arguments.AttentionName = None,
+    layer: arguments.Layer = None,
+    head: arguments.Head = None,
+) -> None:
+    """Show the losses and the attention of a run as text.
 
-    Raises RequestError for arguments that make no sense and a run that is not there, and
-    RunFailedError, at the end, if a file is not as the run wrote it.
+    Raises RequestError for a run that is not there, and RunFailedError, at the end, if a file is
+    not as the run wrote it.
+
+    Args:
+        metric: a column of metrics.csv; default: losses
+        example: a test example, from 1
     """
-    arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.plots.lines import asked_columns, widths_of, words
     from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_encodable
     from attnexp.runs.attention import View
     from attnexp.runs.folder import load_run, not_as_written
 
-    run = load_run(arguments.run)
+    stored = load_run(run)
     terminal = Terminal.of(console.screen.out)
     say = partial(print_encodable, terminal)
-    say(Text(run.title, style="bold"))
-    widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(run).items())
+    say(Text(stored.title, style="bold"))
+    widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(stored).items())
     first = [
-        f"name: {clean(run.summary.name)}" if run.summary.name else "",
-        _primary(run),
+        f"name: {clean(stored.summary.name)}" if stored.summary.name else "",
+        _primary(stored),
         f"width of each input: {widths}" if widths else "",
-        "" if run.finished else f"status: {run.status}",
+        "" if stored.finished else f"status: {stored.status}",
     ]
-    for line in filter(None, [*first, *run.summary.notes]):
+    for line in filter(None, [*first, *stored.summary.notes]):
         say(Text(line))
-    for column in asked_columns([run], arguments.metric):
+    for column in asked_columns([stored], metric):
         say(Text(f"\n{words(column)}", style="bold"))
-        for line in draw_curve(run.epochs["epoch"], run.epochs[column], HEIGHT, terminal):
+        for line in draw_curve(stored.epochs["epoch"], stored.epochs[column], HEIGHT, terminal):
             say(Text(line))
-    for line in origin(run):
+    for line in origin(stored):
         say(Text(line))
-    examples = () if arguments.example is None else (arguments.example,)
-    view = View(arguments.attention, arguments.layer, arguments.head, examples)
-    if run.has_attention or view != View():
-        for text in draw_attention(run.attention, view, terminal):
+    view = View(attention, layer, head, () if example is None else (example,))
+    if stored.has_attention or view != View():
+        for text in draw_attention(stored.attention, view, terminal):
             say(text)
-    if changed := run.changed_files:
-        raise RunFailedError(f"{run.folder}: {not_as_written(changed)}")
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("show", "Show the losses and the attention of a run as text.", EPILOG)
-    add_run(parser)
-    parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv; default: losses")
-    parser.add_argument("--example", type=place, metavar="N", help="a test example, from 1")
-    add_view(parser)
-    return parser
+    if changed := stored.changed_files:
+        raise RunFailedError(f"{stored.folder}: {not_as_written(changed)}")
 
 
 def _primary(run: "Run") -> str:

@@ -6,11 +6,12 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments
+from attnexp.cli.arguments import DataFormat
+from attnexp.cli.parser import Argument
 from attnexp.core import console
 
 if TYPE_CHECKING:
@@ -29,50 +30,41 @@ EPILOG = """examples:
 """
 
 
-def main(argv: Sequence[str]) -> None:
-    """Show the progress of the runs in the folder that the arguments name.
+def main(
+    folder: Path = Path("outputs"),
+    *,
+    watch: Annotated[
+        bool, Argument(f"update every {EVERY:.0f} seconds until all has ended")
+    ] = False,
+    format: DataFormat = "table",
+) -> None:
+    """Show the progress of runs and sweeps, from any machine.
 
-    Raises RequestError for arguments that make no sense and a folder that is not there.
+    Raises RequestError for a folder that is not there.
+
+    Args:
+        folder (FOLDER): the output folder (outputs)
     """
-    arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.select.overview import progress_of
     from attnexp.select.selection import warn_skipped
 
     while True:
-        progress = progress_of(arguments.folder)
-        if arguments.watch and console.screen.out.is_terminal:
+        progress = progress_of(folder)
+        if watch and console.screen.out.is_terminal:
             console.screen.out.clear()
         warn_skipped(progress.skipped)
         for sentence in progress.of_other_versions:
             console.warn_aside(sentence)
-        if arguments.format == "json":
+        if format == "json":
             sys.stdout.write(json.dumps(vars(progress)) + "\n")
             sys.stdout.flush()
         elif progress.counts:
             show(progress)
         else:
-            console.print_line(f"there are no runs below {arguments.folder}")
-        if not arguments.watch or not (progress.running or progress.to_do):
+            console.print_line(f"there are no runs below {folder}")
+        if not watch or not (progress.running or progress.to_do):
             return
         time.sleep(EVERY)
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("status", "Show the progress of runs and sweeps, from any machine.", EPILOG)
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        type=Path,
-        default=Path("outputs"),
-        metavar="FOLDER",
-        help="the output folder (outputs)",
-    )
-    parser.add_argument(
-        "--watch", action="store_true", help=f"update every {EVERY:.0f} seconds until all has ended"
-    )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    return parser
 
 
 def show(progress: "Progress") -> None:

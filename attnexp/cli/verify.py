@@ -1,19 +1,19 @@
 """`attnexp verify`: repeats runs and compares all that tables and pictures read."""
 
-import argparse
 import json
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, count, fraction, limit
+from attnexp.cli import arguments
+from attnexp.cli.parser import Argument
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.core.time_limit import time_limit
@@ -48,20 +48,49 @@ ROWS, SEED = 3, 1
 """How many rows of a card are drawn, and the seed that draws them."""
 
 
-def main(argv: Sequence[str]) -> None:
-    """Repeat the runs that the arguments name, and print of each how its numbers compare.
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """Which runs or rows are repeated, with which code and time, and how exactly they agree.
+
+    Args:
+        tolerance (SHARE): largest |a - b| / max(1, |a|) within tolerance (default 0.0001)
+        minutes (M): for all runs together (default 10), or for each row of a card (that of
+            its level)
+    """
+
+    where: arguments.Where = None
+    tolerance: arguments.Number = 1e-4
+    minutes: arguments.Number | None = None
+    rows: Annotated[
+        int | None,
+        Argument(f"rows of a card that are made anew ({ROWS})", type=arguments.count, metavar="N"),
+    ] = None
+    seed: Annotated[
+        int | None,
+        Argument(f"the seed that draws these rows ({SEED})", type=arguments.limit, metavar="S"),
+    ] = None
+    trust: arguments.Trusted = ()
+    config_dir: arguments.RunConfig = None
+
+
+def main(
+    paths: arguments.Paths,
+    *,
+    options: VerifyOptions,
+    format: arguments.DataFormat = "table",
+) -> None:
+    """Repeat finished runs and compare the numbers.
 
     Raises RequestError for paths without finished runs and for a single run that cannot be built or
     names code that is not trusted, and RunFailedError if a run differs or is not verified.
     """
-    arguments = make_parser().parse_intermixed_args(argv)
-    cards = [path for path in arguments.paths if path.suffix == ".json" and not os.path.isdir(path)]
-    _require_fit(arguments, cards)
-    is_read = arguments.format == "json"  # by a program, which takes nothing else
+    cards = [path for path in paths if path.suffix == ".json" and not os.path.isdir(path)]
+    _require_fit(paths, options, cards)
+    is_read = format == "json"  # by a program, which takes nothing else
     with console.screen.aside(is_read):
-        found = _verify_card(arguments, cards[0]) if cards else _verify(arguments)
+        found = _verify_card(cards[0], options) if cards else _verify(paths, options)
     if is_read:
-        sys.stdout.write(json.dumps({**found, "tolerance": arguments.tolerance}) + "\n")
+        sys.stdout.write(json.dumps({**found, "tolerance": options.tolerance}) + "\n")
     what = "rows" if cards else "runs"
     outcomes = [record["outcome"] for record in found[what]]
     counts = {
@@ -72,37 +101,37 @@ def main(argv: Sequence[str]) -> None:
         raise RunFailedError(", ".join(said))
 
 
-def _require_fit(arguments: argparse.Namespace, cards: Sequence[Path]) -> None:
+def _require_fit(paths: Sequence[Path], options: VerifyOptions, cards: Sequence[Path]) -> None:
     """Raise RequestError for runs and a card together, and for options of the other."""
-    if not cards and (arguments.rows is not None or arguments.seed is not None):
+    if not cards and (options.rows is not None or options.seed is not None):
         raise RequestError("--rows and --seed draw rows of a card: give a CARD.json")
-    if cards and len(arguments.paths) > 1:
+    if cards and len(paths) > 1:
         raise RequestError(f"verify takes runs or one card, got {cards[0]} and others")
-    if cards and arguments.trust:
+    if cards and options.trust:
         raise RequestError("--trust is for runs: --config-dir has the choices that a card names")
-    if cards and arguments.where:
+    if cards and options.where:
         raise RequestError("--where chooses runs, and this is a card: --rows and --seed draw rows")
 
 
-def _verify(arguments: argparse.Namespace) -> dict[str, Any]:
+def _verify(paths: Sequence[Path], options: VerifyOptions) -> dict[str, Any]:
     """Repeat the runs, print of each how its numbers compare, and return it for programs."""
     from attnexp.runs.origin.repeat import NOT_CHECKED
     from attnexp.select.selection import selected
 
-    runs = [run for run in selected(arguments.paths, arguments.where) if run.finished]
+    runs = [run for run in selected(paths, options.where) if run.finished]
     if not runs:
         raise RequestError("none of these runs has finished: there is nothing to verify")
     with console.status("loading PyTorch"):
         from attnexp.config.trust import read_trust
-    trust = read_trust(arguments.trust, arguments.config_dir)
-    minutes = MINUTES if arguments.minutes is None else arguments.minutes
+    trust = read_trust(options.trust, options.config_dir)
+    minutes = MINUTES if options.minutes is None else options.minutes
     end = time.monotonic() + 60 * minutes
     concerned: dict[str, list[str]] = {}
     records = []
     for run in runs:
         try:
             left = end - time.monotonic()
-            repetition = _repeated(run, trust, arguments.config_dir, arguments.tolerance, left)
+            repetition = _repeated(run, trust, options.config_dir, options.tolerance, left)
         except RequestError as error:
             if len(runs) == 1:
                 raise RequestError(str(error)) from error
@@ -119,14 +148,14 @@ def _verify(arguments: argparse.Namespace) -> dict[str, Any]:
             escape(f"{console.relative(run.folder)}: {verdict}"), soft_wrap=True
         )
         records.append({"run": clean(run.path), **record})
-    for sentence, paths in concerned.items():
-        of = "" if len(runs) == 1 else f" ({len(paths)} of {len(runs)} runs)"
+    for sentence, affected in concerned.items():
+        of = "" if len(runs) == 1 else f" ({len(affected)} of {len(runs)} runs)"
         console.warn(f"{sentence}{of}")
     console.print_line(f"not checked: {NOT_CHECKED}")
     return {"runs": records, "not_checked": NOT_CHECKED}
 
 
-def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
+def _verify_card(path: Path, options: VerifyOptions) -> dict[str, Any]:
     """Make rows of a card anew, print how their numbers compare, and return it for programs."""
     from attnexp.cards.again import drawn, level_of, made_again, surroundings
     from attnexp.cards.card_file import read_card
@@ -135,10 +164,10 @@ def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
 
     card = read_card(path)
     level = level_of(card)
-    read_trust(arguments.trust, arguments.config_dir)
-    tasks = read_tasks(level, config_dir=arguments.config_dir)
-    minutes = MINUTES[level] if arguments.minutes is None else arguments.minutes
-    rows = drawn(card, arguments.rows or ROWS, SEED if arguments.seed is None else arguments.seed)
+    read_trust(options.trust, options.config_dir)
+    tasks = read_tasks(level, config_dir=options.config_dir)
+    minutes = MINUTES[level] if options.minutes is None else options.minutes
+    rows = drawn(card, options.rows or ROWS, SEED if options.seed is None else options.seed)
     if not rows:
         raise RequestError(f"{path} has no rows that can be made anew")
     records = []
@@ -146,7 +175,7 @@ def _verify_card(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
         with console.status(f"{trial.name}: {row.label}"):
             try:
                 repetition = made_again(
-                    card, (trial, row), tasks, minutes, arguments.config_dir, arguments.tolerance
+                    card, (trial, row), tasks, minutes, options.config_dir, options.tolerance
                 )
             except (RequestError, RunFailedError) as error:
                 verdict, record = _unverified(str(error))
@@ -223,32 +252,3 @@ def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "Prep
         settings=replace(settings, max_steps=taken),
         schedule=lambda step, _: prepared.schedule(step, planned),
     )
-
-
-def make_parser() -> Arguments:
-    """Return the parser of the arguments."""
-    parser = Arguments("verify", "Repeat finished runs and compare the numbers.", EPILOG)
-    add_runs(parser, least="+")
-    add_where(parser)
-    parser.add_argument(
-        "--tolerance",
-        type=fraction,
-        default=1e-4,
-        metavar="SHARE",
-        help="largest |a - b| / max(1, |a|) within tolerance (default 0.0001)",
-    )
-    parser.add_argument(
-        "--minutes",
-        type=fraction,
-        metavar="M",
-        help="for all runs together (default 10), or for each row of a card (that of its level)",
-    )
-    parser.add_argument(
-        "--rows", type=count, metavar="N", help=f"rows of a card that are made anew ({ROWS})"
-    )
-    parser.add_argument(
-        "--seed", type=limit, metavar="S", help=f"the seed that draws these rows ({SEED})"
-    )
-    add_trust(parser)
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    return parser

@@ -2,13 +2,16 @@
 
 import json
 import re
+from functools import partial
 
 import pytest
 import torch
 from browser import needs_browser, started
 from interpreted import interpreted, needs_node
 
-from attnexp.cli.attend import main
+from attnexp.cli.parser import run_verb
+
+main = partial(run_verb, "attend")
 
 TYPED = ("--queries", "1,2;3,4", "--keys", "1,0;0,1;1,1", "--values", "10;20;30")
 CASES = {

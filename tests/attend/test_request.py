@@ -3,7 +3,7 @@
 import pytest
 
 from attnexp.attend.request import TENSORS, read_request
-from attnexp.cli.attend import parse
+from attnexp.cli.parser import parser_of
 from attnexp.core.errors import RequestError
 
 QUERIES = ("--queries", "ones:2")
@@ -11,7 +11,7 @@ PAIR = (*QUERIES, "--keys", "ones:3")
 
 
 def requested(*argv):
-    arguments = parse(argv)
+    arguments = parser_of("attend").parse(argv)
     typed = {name: own for name in TENSORS if (own := getattr(arguments, name)) is not None}
     return read_request(arguments.words, typed, arguments.file)
 

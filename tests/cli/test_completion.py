@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pexpect
@@ -14,6 +13,7 @@ from imported import IMPORTED, python
 from tueplots import bundles
 
 from attnexp.cli.new import KINDS
+from attnexp.cli.parser import parser_of
 from attnexp.cli.verbs import VERBS
 from attnexp.plots.names import VENUES
 
@@ -143,8 +143,8 @@ def test_the_first_word_is_a_verb_or_a_group(folder):
 def test_every_option_of_every_verb_is_completed_without_an_error(folder):
     options = [
         f"attnexp {verb} {name}{after}"
-        for verb, (module, _) in VERBS.items()
-        for action in import_module(module).make_parser()._actions
+        for verb in VERBS
+        for action in parser_of(verb)._actions
         for name in action.option_strings
         for after in ("", " ", "=", " x")
     ]

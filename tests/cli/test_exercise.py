@@ -12,7 +12,7 @@ import pytest
 from documented import blocks
 from scipy import stats
 
-from attnexp.cli.exercise import make_parser
+from attnexp.cli.parser import parser_of
 from attnexp.core import console
 from attnexp.core.console import SafeConsole
 from attnexp.course.code import check_code
@@ -91,7 +91,7 @@ def test_trusted_code_is_stopped_after_the_seconds_that_are_given(in_process, ve
     code, found = verdict("new_pooling", "--trust", "--seconds", "1")
     assert code == 1
     assert found["checks"][0]["sentence"] == "the tests were stopped after 1 seconds"
-    assert make_parser().parse_args(["check", "new_pooling"]).seconds == 120
+    assert parser_of("exercise").parse(["check", "new_pooling"]).seconds == 120
 
 
 def test_the_program_for_gradescope_writes_a_test_per_check(in_process, tmp_path, monkeypatch):

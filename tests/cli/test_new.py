@@ -16,8 +16,8 @@ from imported import python
 from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.architectures.positions.contract import POSITIONS_CONTRACT
 from attnexp.attention.contract import ATTENTION_CONTRACT, ESTIMATOR_CONTRACT
-from attnexp.cli import new
 from attnexp.cli.new import KINDS
+from attnexp.cli.parser import run_verb
 from attnexp.data.contract import DATA_CONTRACT
 from attnexp.normalizers.contract import NORMALIZER_CONTRACT
 from attnexp.probe.laws.contract import LAW_CONTRACT
@@ -87,7 +87,7 @@ def test_the_test_of_a_class_with_a_wrong_declaration_fails(succeeds, tmp_path):
 def test_the_help_shows_the_class_of_the_document(capsys):
     (text,) = (code for code in blocks("docs/own_code.md", "python") if "Lookup" in code)
     with pytest.raises(SystemExit):
-        new.main(["--help"])
+        run_verb("new", ["--help"])
     shown = text.replace("\n\n\n", "\n\n")  # argparse leaves one empty line of two
     assert shown in capsys.readouterr().out
 

@@ -1,4 +1,5 @@
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -6,11 +7,13 @@ from imported import python
 from matplotlib.image import imread
 from PIL import Image, ImageSequence
 
-from attnexp.cli.plot import main
+from attnexp.cli.parser import run_verb
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons, seeds_by_epoch
+
+main = partial(run_verb, "plot")
 
 PNG, PDF = b"\x89PNG\r\n\x1a\n", b"%PDF-"
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from attnexp.cli import main as cli
-from attnexp.cli.arguments import caption
+from attnexp.cli.arguments import latex_caption
 from attnexp.select.reference import path_of
 
 Results = Callable[..., str]
@@ -341,7 +341,7 @@ def test_wrong_requests_of_papers_are_explained(results: Results, arguments, tex
 
 @pytest.mark.parametrize("text", [r"$x_1$ and \_", r"\cite{a_b}", r"\emph{{a} b}", "plain"])
 def test_a_caption_is_latex(text: str):
-    assert caption(text) == text
+    assert latex_caption(text) == text
 
 
 @pytest.mark.usefixtures("sweep")

@@ -1,13 +1,16 @@
 import io
 import shutil
+from functools import partial
 
 import pytest
 from rich.console import Console
 
-from attnexp.cli.show import main
+from attnexp.cli.parser import run_verb
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.runs import files
+
+main = partial(run_verb, "show")
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
 """Words of other tools: each leads to something that attnexp has."""
 
 import re
-from importlib import import_module
 
 import pytest
 import yaml
 from conftest import CONF, ROOT
 
 from attnexp.cli.new import KINDS
+from attnexp.cli.parser import parser_of
 from attnexp.cli.verbs import VERBS
 from attnexp.config.unknown import unknown_setting
 from attnexp.core.errors import nearest_text
@@ -35,7 +35,7 @@ SETTINGS = set(settings())
 OPTIONS = {
     name
     for verb in ("results", "plot", "status")
-    for action in import_module(VERBS[verb][0]).make_parser()._actions
+    for action in parser_of(verb)._actions
     for name in action.option_strings
 }
 METRICS = {"token_accuracy", "exact_match", "test_mse", "test_mae", "test_loss", "cross_entropy"}

@@ -103,7 +103,7 @@ def test_there_are_commands():
 def test_a_command_is_one(line, in_process, tmp_path):
     write_data(tmp_path)
     if "--config-dir conf " in line:
-        new.main(["score", "laplace", "--into", str(tmp_path)])
+        new.main("score", "laplace", into=tmp_path)
     compose(line, in_process)
 
 

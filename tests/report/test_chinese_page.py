@@ -7,7 +7,7 @@ import time
 import pytest
 from browser import needs_browser
 
-from attnexp.cli import attend, report
+from attnexp.cli.parser import run_verb
 from attnexp.report.page import Page
 from attnexp.report.render import page
 
@@ -54,8 +54,8 @@ def pages(finished_runs, tmp_path_factory):
     names = ("rnn", "transformer", "curve", "second", "boxcar")
     files = [folder / "report.html", folder / "attend.html"]
     runs = [str(finished_runs[name]) for name in names]
-    report.main([*runs, "--lang", "zh", "--output", str(files[0])])
-    attend.main(["example=additive", "--lang", "zh", "--output", str(files[1])])
+    run_verb("report", [*runs, "--lang", "zh", "--output", str(files[0])])
+    run_verb("attend", ["example=additive", "--lang", "zh", "--output", str(files[1])])
     return files
 
 

@@ -3,19 +3,22 @@
 import random
 import re
 import time
+from functools import partial
 
 import pytest
 import torch
 from browser import needs_browser
 
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.cli.report import main
+from attnexp.cli.parser import run_verb
 from attnexp.config.restore import restore
 from attnexp.config.trust import Trust
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.runs.folder import load_run
 from attnexp.tasks.decoding import ask
 from attnexp.tracing.computed import ALONG
+
+main = partial(run_verb, "report")
 
 pytestmark = pytest.mark.check
 

@@ -11,6 +11,7 @@ from pages import content_of
 from stored_runs import change_summary
 
 from attnexp.cli import report
+from attnexp.cli.parser import run_verb
 from attnexp.runs import files, lock
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.select.overview import Progress
@@ -41,7 +42,7 @@ def pages(monkeypatch, *steps) -> list[str]:
         left.pop(0)()
 
     monkeypatch.setattr(report, "time", SimpleNamespace(sleep=sleep))
-    report.main(["--live"])
+    run_verb("report", ["--live"])
     return [*found, Path("report.html").read_text("utf-8")]
 
 

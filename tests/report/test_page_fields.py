@@ -5,7 +5,7 @@ import pytest
 from browser import needs_browser
 from pages import content_of
 
-from attnexp.cli import attend, report
+from attnexp.cli.parser import run_verb
 from attnexp.report import page as types
 from attnexp.report.page import DataSection, Live, Page, Result
 from attnexp.report.render import page
@@ -68,8 +68,8 @@ def owner(content, path):
 @needs_browser
 def test_the_scripts_read_each_field_of_a_page_and_no_others(browser, finished_runs, tmp_path):
     files = [tmp_path / f"{name}.html" for name in ("report", "attend", "live")]
-    report.main([*map(str, finished_runs.values()), "--output", str(files[0])])
-    attend.main(["example=local_linear", "--output", str(files[1])])
+    run_verb("report", [*map(str, finished_runs.values()), "--output", str(files[0])])
+    run_verb("attend", ["example=local_linear", "--output", str(files[1])])
     results = [Result("results", "", None, None)]
     sections = [DataSection("a", 0), DataSection("b", 0)]
     live = Page(

@@ -1,14 +1,17 @@
 """A presentation fills the screen: each panel is measured in a real browser."""
 
 import time
+from functools import partial
 
 import pytest
 from browser import needs_browser
 
-from attnexp.cli.attend import main as attend
-from attnexp.cli.report import main
+from attnexp.cli.parser import run_verb
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
 from attnexp.report.render import page
+
+main = partial(run_verb, "report")
+attend = partial(run_verb, "attend")
 
 pytestmark = [needs_browser, pytest.mark.check]
 

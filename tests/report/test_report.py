@@ -2,12 +2,13 @@ import base64
 import json
 import re
 import shlex
+from functools import partial
 
 import numpy as np
 import pytest
 from pages import content_of
 
-from attnexp.cli.report import main
+from attnexp.cli.parser import run_verb
 from attnexp.core.errors import RequestError
 from attnexp.report.page import Page
 from attnexp.report.render import page, script_json
@@ -16,6 +17,8 @@ from attnexp.runs.folder import load_run
 from attnexp.runs.origin.command_line import command
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons
+
+main = partial(run_verb, "report")
 
 HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
 

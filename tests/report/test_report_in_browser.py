@@ -1,9 +1,13 @@
 """The report in a real browser: it renders, sorts, slides and logs no error, on a phone too."""
 
+from functools import partial
+
 import pytest
 from browser import needs_browser
 
-from attnexp.cli.report import main
+from attnexp.cli.parser import run_verb
+
+main = partial(run_verb, "report")
 
 pytestmark = [needs_browser, pytest.mark.check]
 

@@ -1,12 +1,16 @@
 """The styles of a report: dark, on a phone, on paper, and as a presentation."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from browser import needs_browser
 from matplotlib import colormaps
 
-from attnexp.cli.report import main
+from attnexp.cli.parser import run_verb
 from attnexp.runs import files
+
+main = partial(run_verb, "report")
 
 pytestmark = [needs_browser, pytest.mark.check]
 

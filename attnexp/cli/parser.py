@@ -1,0 +1,185 @@
+"""The parser of a verb, made from the signature and the docstring of its function.
+
+A parameter that can be positional is a positional argument, and a keyword-only one an option:
+`dry_run` is `--dry-run`. The section `Args:` of the docstring has the help of each, after a metavar
+in parentheses: `minutes (M): how long it takes`. `Annotated[TYPE, Argument(...)]` adds what else
+argparse needs. A parameter whose type is a dataclass stands for the arguments of its fields.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from importlib import import_module
+from inspect import Parameter, cleandoc, signature
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
+
+from attnexp.cli.candidates import files
+from attnexp.cli.verbs import VERBS
+from attnexp.core.errors import CommandEnded, RequestError, nearest_text, none_of
+
+DESCRIPTION = r"^ {4}(\w+)(?: \((.+?)\))?: (.+(?:\n {8}.*)*)"
+"""A parameter, its metavar and its help in a docstring."""
+
+
+class Argument:
+    """What a parser knows of a parameter that its name, type, default and docstring do not say.
+
+    `option` is the name of the option if it is not the name of the parameter. `completes` gives the
+    candidates for completion, by default files for a path. `help` and the others are arguments of
+    `argparse.ArgumentParser.add_argument`.
+    """
+
+    def __init__(self, help: str | None = None, **settings: Any) -> None:
+        self.settings = settings if help is None else {"help": help, **settings}
+
+
+class Arguments(argparse.ArgumentParser):
+    """An argument parser that accepts no abbreviations.
+
+    Raises RequestError for arguments that make no sense.
+    """
+
+    def __init__(self, verb: str, description: str, epilog: str, **settings: Any) -> None:
+        super().__init__(
+            prog=f"attnexp {verb}",
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            **settings,
+        )
+        # A tensor such as -1,0 is a value, and no option.
+        self._negative_number_matcher = re.compile(r"-\d+$|-\d*\.\d+$|-[\d.]+[,;]")
+
+    def add_parameters(self, function: Callable[..., object]) -> None:
+        """Add an argument for each parameter of a function."""
+        self.set_defaults(function=function)
+        self._add(function)
+
+    def _add(self, function: Callable[..., object]) -> None:
+        described = _described(function)
+        for parameter in signature(function).parameters.values():
+            kind = parameter.annotation
+            if is_dataclass(kind) and isinstance(kind, type):
+                self._add(kind)
+            else:
+                self._add_parameter(parameter, described.get(parameter.name, {}))
+
+    def _add_parameter(self, parameter: Parameter, described: Mapping[str, str]) -> None:
+        kind, given = _kind_and_settings(parameter.annotation)
+        settings = {**_settings_of(kind, parameter), **given, **described}
+        option = settings.pop("option", f"--{parameter.name.replace('_', '-')}")
+        completes = settings.pop("completes", files if settings.get("type") is Path else None)
+        if "choices" in settings:
+            settings.pop("metavar", None)  # the help lists the choices
+        if parameter.kind is Parameter.KEYWORD_ONLY:
+            action = self.add_argument(option, dest=parameter.name, **settings)
+        else:
+            action = self.add_argument(parameter.name, **settings)
+        setattr(action, "completer", completes)
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return the arguments, and as `function` that of the parser, or of one of its actions."""
+        return (self.parse_args if self._subparsers else self.parse_intermixed_args)(words)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise CommandEnded(status)
+
+    def parse_known_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the arguments. An unknown option is refused before the words after it are read."""
+        for word in args or ():
+            if word == "--":
+                break
+            if word.startswith("--") and word.partition("=")[0] not in self._option_string_actions:
+                self.error(f"unrecognized arguments: {word}")
+        return super().parse_known_intermixed_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        options = [name for action in self._actions for name in action.option_strings]
+        found = re.fullmatch(r"unrecognized arguments: ([^\s=]+).*", message, re.DOTALL)
+        near = nearest_text(found[1], options) if found else ""
+        text = f"{message.removesuffix('.')}.{near}"
+        raise RequestError(f"{text} `{self.prog} --help` shows what there is")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            name = "/".join(action.option_strings) or action.dest
+            raise RequestError(f"{name} {none_of(str(value), list(action.choices))}")
+
+
+def parser_of(verb: str) -> Arguments:
+    """Return the parser of a verb, whose module is imported.
+
+    The description is the first sentence of the docstring of its `main`, the epilog its `EPILOG`.
+    """
+    module = import_module(VERBS[verb][0])
+    if hasattr(module, "make_parser"):
+        parser: Arguments = module.make_parser()
+        return parser
+    parser = Arguments(verb, summary(module.main), module.EPILOG)
+    parser.add_parameters(module.main)
+    return parser
+
+
+def run_verb(verb: str, words: Sequence[str]) -> None:
+    """Carry out a verb with the words after it. Raises RequestError for words it cannot take."""
+    arguments = parser_of(verb).parse(words)
+    _called(arguments.function, arguments)
+
+
+def summary(function: Callable[..., object]) -> str:
+    """Return the first paragraph of a docstring in one line."""
+    return " ".join((function.__doc__ or "").split("\n\n")[0].split())
+
+
+def _kind_and_settings(annotation: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the type of a parameter, and the settings of its Arguments: of `ALIAS | None`, too."""
+    for part in (annotation, *get_args(annotation)):
+        if get_origin(part) is Annotated:
+            kind, *arguments = get_args(part)
+            return kind, {key: own for each in arguments for key, own in each.settings.items()}
+    return annotation, {}
+
+
+def _described(function: Callable[..., object]) -> dict[str, dict[str, str]]:
+    """Return help and metavar of parameters by the section `Args:` of a docstring."""
+    _, _, section = cleandoc(function.__doc__ or "").partition("\nArgs:\n")
+    return {
+        name: {"help": " ".join(text.split()), **({"metavar": metavar} if metavar else {})}
+        for name, metavar, text in re.findall(DESCRIPTION, section, re.MULTILINE)
+    }
+
+
+def _settings_of(kind: Any, parameter: Parameter) -> dict[str, Any]:
+    """Return the arguments of `add_argument` that follow from a type, a default and a place."""
+    if kind is bool:
+        return {"action": "store_true"}
+    parts, default = (kind, *get_args(kind)), parameter.default
+    several = get_origin(kind) is Sequence
+    settings: dict[str, Any] = {"metavar": "NAME"} if str in parts else {}
+    if Path in parts:
+        settings = {"type": Path, "metavar": "FILE"}
+    for part in parts:
+        if get_origin(part) is Literal:
+            settings["choices"] = get_args(part)
+    if parameter.kind is Parameter.KEYWORD_ONLY:
+        settings["default"] = list(default) if several and default is not None else default
+    elif several:
+        settings["nargs"] = "+" if default is Parameter.empty else "*"
+    elif default is not Parameter.empty:
+        settings |= {"nargs": "?", "default": default}
+    return settings
+
+
+def _called(function: Callable[..., Any], arguments: argparse.Namespace) -> Any:
+    """Return what a function returns for the arguments of its parameters."""
+    given = {}
+    for name, parameter in signature(function).parameters.items():
+        kind = parameter.annotation
+        if is_dataclass(kind) and isinstance(kind, type):
+            given[name] = _called(kind, arguments)
+        else:
+            given[name] = getattr(arguments, name)
+    return function(**given)
