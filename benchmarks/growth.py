@@ -21,7 +21,7 @@ from rows import ROOT
 from torch import Tensor
 
 from attnexp.attention.pooling import AttentionPooling
-from attnexp.plots.style import line_styles, save, style
+from attnexp.plots.style import line_styles, save, style_context
 from attnexp.scores.additive import Additive
 from attnexp.scores.base import Score
 from attnexp.scores.scaled_dot import ScaledDot
@@ -149,7 +149,7 @@ def main() -> None:
     matplotlib.use("agg")
     from matplotlib.figure import Figure
 
-    with style():
+    with style_context():
         figure = Figure(figsize=(11, 6), layout="constrained")
         rows = figure.subplots(2, len(GROWTHS), sharex="col")
         for column, (what, sizes) in enumerate(GROWTHS.items()):

@@ -157,7 +157,7 @@ NOT_COVERED = {"share, a tenth of seeds fails": Mean("share", 0.9, failing)}
 def by_flips(table: NDArray[np.float64], looks: int = 1, overlap: float = 0.0) -> list[bool]:
     """Return the rows that a table of attnexp's calls worse."""
     rows = [{seed: {0: value} for seed, value in enumerate(row)} for row in table.tolist()]
-    verdicts = compare(rows, Rule("lower", looks=looks, overlap=overlap))
+    verdicts = compare(rows, Rule("lower", interim_analyses=looks, overlap=overlap))
     return [verdict.word == "worse" for verdict in verdicts]
 
 

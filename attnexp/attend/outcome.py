@@ -206,12 +206,12 @@ def draw(outcome: Outcome, path: Path) -> None:
     Raises RequestError if the file cannot be written.
     """
     from attnexp.plots.heatmap_grid import draw_grid
-    from attnexp.plots.style import save, style
+    from attnexp.plots.style import save, style_context
 
     names, cells = zip(*maps(outcome), strict=True)
     words = [f"{group}={name}" for group, name in outcome.chosen.items()]
     subtitle = translate(joined(said(", "), [*words, numbered(said("seed"), outcome.seed)]))
-    with writable("--output", path), style():
+    with writable("--output", path), style_context():
         save(draw_grid([cells], [[*map(translate, names)]], [""], outcome.title, subtitle), [path])
 
 

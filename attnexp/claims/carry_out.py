@@ -27,7 +27,7 @@ from attnexp.runs.origin.command_line import own_words
 from attnexp.select.configurations import comparisons
 
 if TYPE_CHECKING:
-    from attnexp.plots.look import Look
+    from attnexp.plots.picture_style import Style
 
 
 class StepFailedError(Exception):
@@ -75,7 +75,7 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
         _probe(claim, evidence_of(name, claim, config_dir).runs, config_dir)
 
 
-def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -> None:
+def draw_claim(name: str, claim: Claim, config_dir: Path | None, style: "Style") -> None:
     """Draw the picture of a claim's runs and the one of its curves, and say their paths."""
     from attnexp.claims.picture import draw_curves  # Matplotlib takes half a second to import
     from attnexp.plots.base import Options
@@ -84,11 +84,11 @@ def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -
     evidence = evidence_of(name, claim, config_dir)
     into = figures_folder(name)
     if claim.picture is not None:
-        options = Options(metric=claim.picture.metric, look=look)
+        options = Options(metric=claim.picture.metric, style=style)
         for path in drawn(comparisons(evidence.runs), into, options, [claim.picture.kind]):
             console.print_line(str(path))
     if curves := claim.decision().curves(evidence):
-        draw_curves(curves, name, claim.axes, into / "claim.png", look)
+        draw_curves(curves, name, claim.axes, into / "claim.png", style)
         console.print_line(str(into / "claim.png"))
 
 

@@ -50,7 +50,7 @@ class Direction(Decision):
         better = samples[0].better
         if better is None:
             raise RequestError(f"{self.metric} does not rank: no runs are better by it")
-        rule = Rule(better, self.equal_within, looks=evidence.tests)
+        rule = Rule(better, self.equal_within, interim_analyses=evidence.tests)
         fewest = min(len(sample.values) for sample in samples)
         if fewest < 2:
             return Verdict("cannot tell", "a row has fewer than two seeds", rule.least - fewest)

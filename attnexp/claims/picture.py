@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from attnexp.claims.evidence import Point
 from attnexp.plots.lines import WIDE, spans_powers
-from attnexp.plots.look import Look
+from attnexp.plots.picture_style import Style
 from attnexp.plots.style import (
     draw_band,
     line_styles,
@@ -18,12 +18,12 @@ from attnexp.plots.style import (
     plot_axes,
     range_of,
     save,
-    style,
+    style_context,
 )
 
 
 def draw_curves(
-    points: Sequence[Point], title: str, labels: tuple[str, str], path: Path, look: Look
+    points: Sequence[Point], title: str, labels: tuple[str, str], path: Path, style: Style
 ) -> None:
     """Draw each curve: the mean over the seeds, and a band or bars of their range.
 
@@ -35,7 +35,7 @@ def draw_curves(
     for point in points:
         places.setdefault(point.curve, set()).add(point.x)
     drawn = [point for point in points if len(places[point.curve]) > 1]
-    with style(look.settings):
+    with style_context(style.settings):
         curves = list(dict.fromkeys(point.curve for point in drawn))
         subtitle = f"mean of {seeds} seeds, {range_of(len(curves))}: smallest to largest"
         figure = new_figure(5.6, 3.9, title, subtitle)
@@ -54,7 +54,7 @@ def draw_curves(
         _scale(axes, "x", [point.x for point in drawn])
         _scale(axes, "y", [point.y for point in drawn])
         name_lines(axes)
-        look.finish(figure)
+        style.finish(figure)
         save(figure, [path])
 
 

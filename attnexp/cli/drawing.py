@@ -18,7 +18,7 @@ from attnexp.runs import files
 
 if TYPE_CHECKING:
     from attnexp.plots.base import Options
-    from attnexp.plots.look import Look
+    from attnexp.plots.picture_style import Style
     from attnexp.runs.folder import Run
     from attnexp.select.configurations import Comparison
     from attnexp.select.renaming import Renaming
@@ -29,7 +29,7 @@ FEWEST_DOTS, MOST_DOTS = 50, 1200
 
 def width_inches(text: str) -> float:
     """Return the inches of a width."""
-    from attnexp.plots.look import inches
+    from attnexp.plots.picture_style import inches
 
     try:
         return inches(text)
@@ -74,12 +74,12 @@ class StyleOptions:
         if given and not drawing:
             raise RequestError(f"--{given[0]} is for pictures: {otherwise}")
 
-    def asked(self, names: "Renaming | None" = None) -> "Look":
+    def asked(self, names: "Renaming | None" = None) -> "Style":
         """Return the style that the options ask for, with these names if any.
 
         Raises RequestError for two sizes, and for a venue or a font that does not exist.
         """
-        from attnexp.plots.look import Look, check_font, of_venue, of_width, slides
+        from attnexp.plots.picture_style import Style, check_font, of_venue, of_width, slides
         from attnexp.select.renaming import KEPT
 
         sizes = {"width": self.width, "venue": self.venue, "slides": self.slides or None}
@@ -87,21 +87,21 @@ class StyleOptions:
         if len(given) > 1:
             raise RequestError(f"{' and '.join(given)} exclude each other: each sets the size")
         if self.slides:
-            look = slides()
+            style = slides()
         elif self.venue is not None:
-            look = of_venue(self.venue)
+            style = of_venue(self.venue)
         else:
-            look = Look() if self.width is None else of_width(self.width)
-        if self.dpi is not None and self.slides and self.dpi < look.dpi:
+            style = Style() if self.width is None else of_width(self.width)
+        if self.dpi is not None and self.slides and self.dpi < style.dpi:
             raise RequestError(
                 f"--dpi: slides of {self.dpi} dots per inch have less than 1,920 pixels: "
-                f"{look.dpi} is the least"
+                f"{style.dpi} is the least"
             )
         return replace(
-            look,
+            style,
             dark=self.dark,
             font=None if self.font is None else check_font(self.font),
-            dpi=self.dpi or look.dpi,
+            dpi=self.dpi or style.dpi,
             title=self.title,
             names=names or KEPT,
         )

@@ -81,13 +81,13 @@ def main(
     kinds = arguments.check_all(kind, list(PictureName), "kind")
     formats = arguments.check_all(format, FORMATS, "format")
     check_animated(formats, kinds)
-    look = style.asked(asked_names(labels, runs))
+    asked = style.asked(asked_names(labels, runs))
     check_metric(runs, metric, kinds)
     folder = output or figures_folder(runs, paths)
     subjects = runs if len(runs) == 1 else comparisons(runs)
     with writable("--output", folder), speaking(lang):
         most = sys.maxsize if every else None
-        options = Options(view, metric, look, columns, most)
+        options = Options(view, metric, asked, columns, most)
         is_drawn = draw(subjects, folder, options, kinds, formats)
     if not is_drawn:
         raise RequestError(nothing_to_draw(runs))

@@ -17,7 +17,7 @@ from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS
 from attnexp.tables.formats import emit
 
 if TYPE_CHECKING:
-    from attnexp.plots.look import Look
+    from attnexp.plots.picture_style import Style
     from attnexp.runs.folder import Run
     from attnexp.select.configurations import Comparison
 
@@ -84,7 +84,7 @@ def main(
     found = [run for run in selected(folders, where) if run.finished]
     if not found:
         raise RequestError("none of these runs has finished: there is nothing to probe")
-    look = pictures.asked(asked_names(labels, found))
+    style = pictures.asked(asked_names(labels, found))
     folder = figures_folder(found, folders or [Path(OUTPUTS)])
     trusted = read_trust(trust, config_dir)
     compared = comparisons(found)
@@ -94,10 +94,10 @@ def main(
         for own in several:
             probe_runs(own, words, laws, trusted)
     compared = comparisons([load_run(run.path) for run in runs])
-    report = interventions_report(compared, metric, equal_within, interim_analyses, look.names)
+    report = interventions_report(compared, metric, equal_within, interim_analyses, style.names)
     emit(report, output)
     if output.on_screen:
-        _draw(compared, runs, folder, look)
+        _draw(compared, runs, folder, style)
 
 
 def _folder(name: str, interventions: Sequence[str]) -> Path:
@@ -111,7 +111,7 @@ def _folder(name: str, interventions: Sequence[str]) -> Path:
 
 
 def _draw(
-    compared: "Sequence[Comparison]", runs: "Sequence[Run]", folder: Path, look: "Look"
+    compared: "Sequence[Comparison]", runs: "Sequence[Run]", folder: Path, style: "Style"
 ) -> None:
     """Draw the stored numbers, of several runs compared, and say where. Distances are not drawn."""
     from attnexp.plots.base import Options
@@ -122,4 +122,4 @@ def _draw(
         return
     subjects = [load_run(runs[0].path)] if len(runs) == 1 else compared
     with writable("figures", folder):
-        draw(subjects, folder, Options(look=look), ["interventions"])
+        draw(subjects, folder, Options(style=style), ["interventions"])

@@ -175,7 +175,7 @@ def _table_of_rows(
         sort=by,
         reverse=bool(by) and sort is not None and sort.startswith("-"),
         equal_within=options.equal_within,
-        looks=options.interim_analyses,
+        interim_analyses=options.interim_analyses,
         explain=options.explain,
         costs=options.costs,
         top=top,

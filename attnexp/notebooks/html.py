@@ -26,7 +26,7 @@ def html(report: Report, subject: Run | Comparison | None, names: Collection[str
         if isinstance(found, str):
             parts.append(SENTENCE.format(found))
         else:
-            with style.style():
+            with style.style_context():
                 content = base64.b64encode(style.encoded(found)).decode()
             parts.append(PICTURE.format(name, content))
     return "\n".join(parts)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from matplotlib.figure import Figure
 
-from attnexp.plots.look import Look
+from attnexp.plots.picture_style import Style
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
@@ -16,7 +16,7 @@ Subject = Run | Comparison | Sequence[Comparison]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a picture: the attention maps, the column of metrics.csv, and the look.
+    """Options of a picture: the attention maps, the column of metrics.csv, and the style.
 
     `columns` is the number of maps next to each other, and `most` that of examples, seeds or epochs
     that are shown; None leaves both to the picture.
@@ -24,7 +24,7 @@ class Options:
 
     view: View = field(default_factory=View)
     metric: str | None = None
-    look: Look = field(default_factory=Look)
+    style: Style = field(default_factory=Style)
     columns: int | None = None
     most: int | None = None
 

@@ -9,20 +9,20 @@ from matplotlib.figure import Figure
 
 from attnexp.core import console
 from attnexp.core.errors import RequestError, none_of, with_type
-from attnexp.plots import style
 from attnexp.plots.animation import encode_animation
 from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.lengths import draw_lengths
 from attnexp.plots.lines import renamed, runs_of
-from attnexp.plots.look import Look
 from attnexp.plots.loss import draw_losses
 from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, growth_frames
 from attnexp.plots.metric import draw_metric
 from attnexp.plots.names import PictureName
+from attnexp.plots.picture_style import Style
 from attnexp.plots.positions import draw_encodings
 from attnexp.plots.probe_picture import draw_interventions
 from attnexp.plots.rate import compare_sizes
+from attnexp.plots.style import save, style_context
 from attnexp.plots.widths import draw_widths
 from attnexp.runs import files
 from attnexp.runs.attention import View
@@ -129,7 +129,7 @@ def first_figure(
     Raises RequestError if it cannot be drawn.
     """
     try:
-        with style.style(), np.errstate(over="ignore", invalid="ignore"):
+        with style_context(), np.errstate(over="ignore", invalid="ignore"):
             for _, figure in picture.figures(subject, options):
                 figure.draw_without_rendering()
                 return figure
@@ -170,18 +170,18 @@ def drawn(
     """
     refused: list[str] = []
     empty = True
-    look, still = options.look, [each for each in formats if each != ANIMATED]
-    with style.style(look.settings), np.errstate(over="ignore", invalid="ignore"):
+    style, still = options.style, [each for each in formats if each != ANIMATED]
+    with style_context(style.settings), np.errstate(over="ignore", invalid="ignore"):
         for picture in PICTURES:
             if kinds and picture.name not in kinds:
                 continue
             there = False
-            for subject, ending in _named(subjects, look):
+            for subject, ending in _named(subjects, style):
                 try:
                     for name, figure in picture.figures(subject, options):
-                        look.finish(figure)
+                        style.finish(figure)
                         paths = [into / f"{name}{ending}.{each}" for each in still]
-                        style.save(figure, paths)
+                        save(figure, paths)
                         yield from paths
                         there, empty = True, False
                     if ANIMATED in formats and (frames := _frames(picture, subject, options)):
@@ -214,7 +214,7 @@ def _frames(picture: Picture, subject: Subject, options: Options) -> list[Figure
     comparison = Comparison.of(subject) if isinstance(subject, Run) else subject
     frames = list(picture.frames(comparison, options))
     for frame in frames:
-        options.look.finish(frame)
+        options.style.finish(frame)
     return frames
 
 
@@ -240,10 +240,10 @@ def _why(error: Exception) -> str:
 
 
 def _named(
-    subjects: Sequence[Run] | Sequence[Comparison], look: Look
+    subjects: Sequence[Run] | Sequence[Comparison], style: Style
 ) -> Iterator[tuple[Subject, str]]:
     """Yield each subject, and all comparisons together, with the end of its file names."""
-    shown = [one if isinstance(one, Run) else renamed(one, look.names) for one in subjects]
+    shown = [one if isinstance(one, Run) else renamed(one, style.names) for one in subjects]
     for subject in shown:
         yield subject, f"-{files.file_word(subject.data)}" if len(subjects) > 1 else ""
     together = [subject for subject in shown if not isinstance(subject, Run)]

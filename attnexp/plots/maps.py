@@ -14,7 +14,7 @@ from attnexp.plots.answers import with_answer
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
-from attnexp.plots.look import Look
+from attnexp.plots.picture_style import Style
 from attnexp.plots.style import title_of
 from attnexp.runs.attention import Map, StoredAttention, View, same_examples
 from attnexp.runs.files import file_word
@@ -104,7 +104,7 @@ def _grid(
 
 def _most(options: Options, count: int) -> int:
     """Return the number of maps next to each other: `most`, or those of `count` that fit."""
-    width = options.look.width
+    width = options.style.width
     return options.most or (count if width is None else min(count, max(int(width / SPACIOUS), 1)))
 
 
@@ -213,19 +213,19 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     if many:
         which = "" if one_example else translate(said(", ")) + across[0]
         alone, columns = [row[0] for row in rows], options.columns
-        if columns is None and options.look.width is not None:
-            columns = _columns(options.look, len(alone))
+        if columns is None and options.style.width is not None:
+            columns = _columns(options.style, len(alone))
         yield "attention", draw_named(alone, names, title, subtitle + which, columns)
         return
     yield "attention", _grid(rows, across, names, title, subtitle, options)
 
 
-def _columns(look: Look, count: int) -> int:
+def _columns(style: Style, count: int) -> int:
     """Return how many maps are next to each other in a picture of a width: the largest maps win."""
-    width = float(look.width or 0.0)
-    if look.shape is None:
+    width = float(style.width or 0.0)
+    if style.shape is None:
         return min(COLUMNS, max(int(width / SPACIOUS), 1))
-    height = width * look.shape
+    height = width * style.shape
 
     def side(columns: int) -> float:
         rows = math.ceil(count / columns)

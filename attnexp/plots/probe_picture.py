@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.language import joined, said, say, translate
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.look import Look
+from attnexp.plots.picture_style import Style
 from attnexp.plots.style import (
     FAINT,
     HEAD,
@@ -68,7 +68,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     if grids:
         parts.append(said("squares: change of {metric} when the head is taken out", metric=metric))
     below = translate(joined(said("; "), parts))
-    heads_across = _grids_across(grids, options.look)
+    heads_across = _grids_across(grids, options.style)
     title = title_of(comparison, said("Interventions"))
     figure, axes, squares = _figure(title, below, rows, labels, grids, heads_across)
     _draw_dots(axes, probed, metric, rows)
@@ -102,12 +102,12 @@ def _grids(
     return grids
 
 
-def _grids_across(grids: Mapping[str, NDArray[np.float64]], look: Look) -> int:
+def _grids_across(grids: Mapping[str, NDArray[np.float64]], style: Style) -> int:
     """Return how many grids are next to each other: in a picture that is narrow, those that fit."""
-    if look.width is None or look.shape is not None:
+    if style.width is None or style.shape is not None:
         return max(len(grids), 1)
     widest = max((_wide(grid) for grid in grids.values()), default=1.0)
-    return min(max(int(look.width / widest), 1), max(len(grids), 1))
+    return min(max(int(style.width / widest), 1), max(len(grids), 1))
 
 
 def _wide(grid: NDArray[np.float64]) -> float:

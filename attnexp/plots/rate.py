@@ -54,7 +54,7 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     axes = plot_axes(figure)
     styled = zip(lines.items(), line_styles(len(lines)), strict=True)
     for place, ((name, points), line) in enumerate(styled):
-        draw_band(axes, *points, options.look.names(name), line, place, len(lines))
+        draw_band(axes, *points, options.style.names(name), line, place, len(lines))
     sizes, errors = next(iter(lines.values()))
     rate = errors.mean(axis=0)[0] * (sizes / sizes[0]) ** RATE
     axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="n^(-3/4)")

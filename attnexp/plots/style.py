@@ -122,7 +122,7 @@ STYLE: dict[str, Any] = {
 }
 
 PLAIN: Mapping[str, Any] = MappingProxyType({})
-"""The settings in which pictures differ from the style, if no look is asked for."""
+"""The settings in which pictures differ from the style, if no other is asked for."""
 
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": DRAWN},
@@ -166,7 +166,7 @@ class ShownFigure(Figure):
     """A figure that a notebook shows without pyplot."""
 
     def _repr_png_(self) -> bytes:
-        with style():
+        with style_context():
             return encoded(self)
 
 
@@ -224,8 +224,8 @@ def draw_band(
     every, several = max(len(x) // MARKS, 1), min(count, DIRECT)
     barred = count > BANDS
     first = place % several * every // several if barred else 0
-    look = {"linewidth": 1.8, **line, "marker": marker, "markevery": (first, every)}
-    axes.plot(x, mean_row(values), markersize=4.5, label=label, **look)
+    drawn = {"linewidth": 1.8, **line, "marker": marker, "markevery": (first, every)}
+    axes.plot(x, mean_row(values), markersize=4.5, label=label, **drawn)
     if len(values) == 1 or line["color"] == OTHERS["color"]:
         return
     low, high = values.min(axis=0), values.max(axis=0)
@@ -458,13 +458,13 @@ def fitting_size(text: str, inches: float, size: float) -> float:
 
 
 @contextmanager
-def style(look: Mapping[str, Any] = PLAIN) -> Iterator[None]:
+def style_context(settings: Mapping[str, Any] = PLAIN) -> Iterator[None]:
     """Draw in our style inside the block, whatever the user's matplotlibrc says.
 
-    `look` are settings of matplotlib in which a look differs from it.
+    `settings` are those of matplotlib that replace settings of it.
     """
     fonts = {"font.family": list(FONTS)}
-    with matplotlib.style.context(["default", STYLE | fonts | dict(look)]):
+    with matplotlib.style.context(["default", STYLE | fonts | dict(settings)]):
         yield
 
 

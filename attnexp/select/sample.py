@@ -171,7 +171,7 @@ def with_diverged(samples: Sequence[Sample]) -> list[Sample]:
 def standings(
     samples: Sequence[Sample],
     equal_within: float | None = None,
-    looks: int = 1,
+    interim_analyses: int = 1,
     reference: int | None = None,
 ) -> list[Standing]:
     """Return how each sample compares with the best one, or with the one at `reference`.
@@ -182,7 +182,7 @@ def standings(
     if better is None:
         return [Standing()] * len(samples)
     overlap = max(sample.overlap for sample in samples)
-    rule = Rule(better, equal_within, looks, overlap)
+    rule = Rule(better, equal_within, interim_analyses, overlap)
     values = [sample.values for sample in samples]
     if reference is None:
         return compare(values, rule)

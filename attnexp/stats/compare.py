@@ -92,20 +92,20 @@ class Standing:
 class Rule:
     """How rows are compared: which values are better, and the rules of a verdict.
 
-    Differences up to `equal_within` count as equal. `looks` is the number of planned interim looks
-    while seeds are added, each at its part of the 5%. `overlap` is n_test /
-    n_train if the values are of splits of the same rows, and 0 if seeds are independent.
+    Differences up to `equal_within` count as equal. `interim_analyses` is the number of planned
+    analyses while seeds are added, each at its part of the 5%. `overlap` is n_test / n_train if the
+    values are of splits of the same rows, and 0 if seeds are independent.
     """
 
     better: Literal["lower", "higher"]
     equal_within: float | None = None
-    looks: int = 1
+    interim_analyses: int = 1
     overlap: float = 0.0
 
     @property
     def level(self) -> float:
-        """The level of one look."""
-        return LEVEL / self.looks
+        """The level of one analysis."""
+        return LEVEL / self.interim_analyses
 
     @property
     def least(self) -> int:

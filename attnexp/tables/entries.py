@@ -55,9 +55,10 @@ class TableRequest:
     Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
     or smallest first. Rows are compared with the best one, or with the one whose label is
-    `reference`, in which case they keep their order. `equal_within` and `looks` are those of
-    `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs. Tables
-    show the `top` best rows of those on the same data, or all, and at most `limit` lines, or all.
+    `reference`, in which case they keep their order. `equal_within` and `interim_analyses` are
+    those of `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs.
+    Tables show the `top` best rows of those on the same data, or all, and at most `limit` lines, or
+    all.
     """
 
     by: tuple[str, ...] = ()
@@ -66,7 +67,7 @@ class TableRequest:
     reverse: bool = False
     reference: str | None = None
     equal_within: float | None = None
-    looks: int = 1
+    interim_analyses: int = 1
     explain: bool = False
     costs: bool = False
     top: int = 0
@@ -380,9 +381,11 @@ def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -
         return [TableEntry(row) for row in panel]
     measured = [sample_of(row.runs, metric, row.unit, row.blocks) for row in panel]
     samples = with_diverged(measured)
-    found = standings(samples, request.equal_within, request.looks, _reference(panel, request))
+    found = standings(
+        samples, request.equal_within, request.interim_analyses, _reference(panel, request)
+    )
     shown = any(standing.word is Word.WORSE for standing in found)
-    least = fewest_seeds(LEVEL / request.looks)
+    least = fewest_seeds(LEVEL / request.interim_analyses)
     compared = samples[0].better is not None and len(panel) > 1
     placed = levels([sample.values for sample in samples])
     if sum(level is not None for level in placed) < 2:

@@ -84,7 +84,7 @@ class ProbedConfiguration:
         found = [name for name in common if all(self.metric in own[name] for own in self.numbers)]
         return sorted(found, key=lambda name: name != LEARNED)
 
-    def table(self, equal_within: float | None, looks: int) -> ResultsTable:
+    def table(self, equal_within: float | None, interim_analyses: int) -> ResultsTable:
         """Return the table whose rows are the interventions."""
         runs = [
             _under(run, name, own[name], self.metric)
@@ -96,7 +96,7 @@ class ProbedConfiguration:
             metrics=(self.metric,),
             reference=LEARNED,
             equal_within=equal_within,
-            looks=looks,
+            interim_analyses=interim_analyses,
         )
         (table,) = divide(make_frame(runs, self.renaming), request)
         if len(self.runs) > 1:
@@ -150,7 +150,7 @@ def interventions_report(
     compared: Sequence[Comparison],
     metric: str | None = None,
     equal_within: float | None = None,
-    looks: int = 1,
+    interim_analyses: int = 1,
     renaming: Renaming = KEPT,
 ) -> Report:
     """Return a table per configuration, and sentences that answer whether the map matters.
@@ -163,7 +163,7 @@ def interventions_report(
         for configuration in comparison.configurations
         if any(run.interventions for run in configuration.runs)
     ]
-    tables = [probed.table(equal_within, looks) for probed in found]
+    tables = [probed.table(equal_within, interim_analyses) for probed in found]
     pairs = list(zip(found, tables, strict=True))
     record = recorder(tables)
     return Report(

@@ -242,7 +242,10 @@ def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
     largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
     if spread <= ROUNDING * largest:
         return
-    tests, level = max((found.tests for found in compared), default=1), LEVEL / request.looks
+    tests, level = (
+        max((found.tests for found in compared), default=1),
+        LEVEL / request.interim_analyses,
+    )
     least = fewest_seeds(level)
     overlap = max(entry.overlap for entry in rows)
     seeds = [least, 2 * least - 2, 4 * least - 4]
@@ -286,7 +289,7 @@ def _reasons(
             f"other sign. There are 2^{found.pairs} = {2**found.pairs:,} ways to sign them."
         )
     rows = sum(other.spread.n > 1 for other in panel)
-    level = LEVEL / request.looks
+    level = LEVEL / request.interim_analyses
     yield (
         f"A difference as clear as this between any two of {rows} rows comes up by chance with "
         f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} {number_text(level)}: "

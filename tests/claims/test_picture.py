@@ -5,7 +5,7 @@ import pytest
 
 from attnexp.claims import picture
 from attnexp.claims.evidence import Point
-from attnexp.plots.look import Look
+from attnexp.plots.picture_style import Style
 from attnexp.plots.style import save
 
 POINTS = [
@@ -28,7 +28,7 @@ def drawn(monkeypatch, tmp_path):
             save(figure, paths)
 
         monkeypatch.setattr(picture, "save", keep)
-        picture.draw_curves(points, "mine", ("keys", "weight"), tmp_path / "claim.png", Look())
+        picture.draw_curves(points, "mine", ("keys", "weight"), tmp_path / "claim.png", Style())
         assert (tmp_path / "claim.png").stat().st_size > 1000
         axes: matplotlib.axes.Axes = kept[0].axes[0]
         return axes

@@ -8,8 +8,8 @@ from matplotlib.text import Text
 from attnexp.core.language import speaking
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import PICTURES
-from attnexp.plots.look import Look
-from attnexp.plots.style import style
+from attnexp.plots.picture_style import Style
+from attnexp.plots.style import style_context
 from attnexp.runs.folder import load_run
 from attnexp.runs.probed import LEARNED, Probed, write_probed
 from attnexp.select.configurations import comparisons
@@ -33,7 +33,7 @@ def in_both(picture, subject):
     """Return the texts of the first figure of a picture, in English and in Chinese."""
     found = []
     for language in ("en", "zh"):
-        with style(Look().settings), speaking(language):
+        with style_context(Style().settings), speaking(language):
             figures = list(picture.figures(subject, Options()))
             found.append(set().union(*(texts(figure) for _, figure in figures)))
     return found

@@ -71,7 +71,7 @@ def test_a_font_is_found_by_its_characters_and_drawn(
     install, tmp_path, capsys, name, suffix, character
 ):
     install(name, character, suffix)
-    with style.style():
+    with style.style_context():
         figure = style.new_figure(2, 2, f"a{character}")
         style.save(figure, [tmp_path / "title.png"])
     assert "no installed font" not in capsys.readouterr().out
@@ -86,7 +86,7 @@ def test_labels_of_ticks_are_drawn_in_such_a_font(install, tmp_path, capsys):
 
     install("Heavenly Brush", HAN + HANGUL + RUNE)
     side = MapAxis("source", np.arange(3), symbols=(HAN, HANGUL, RUNE))
-    with style.style():
+    with style.style_context():
         figure = draw_grid([[Map(np.eye(3), side, side)]], [[""]], [""], "t", "s")
         style.save(figure, [tmp_path / "grid.png"])
     assert "no installed font" not in capsys.readouterr().out
@@ -115,7 +115,7 @@ def test_one_font_with_all_is_before_several_and_sans_before_serif(install, inst
 def test_latin_text_opens_no_font_but_its_own(monkeypatch, tmp_path):
     opened, read = [], fonts._characters
     monkeypatch.setattr(fonts, "_characters", lambda file: opened.append(file) or read(file))
-    with style.style():
+    with style.style_context():
         style.save(style.new_figure(2, 2, "plain"), [tmp_path / "title.png"])
         assert not opened
         style.save(style.new_figure(2, 2, "Größe ± 1, naïve"), [tmp_path / "title.png"])

@@ -11,7 +11,6 @@ from attnexp.core.errors import RequestError
 from attnexp.plots import style
 from attnexp.plots.base import Options
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.plots.look import of_width, slides
 from attnexp.plots.maps import (
     compare_attention,
     draw_attention,
@@ -20,6 +19,7 @@ from attnexp.plots.maps import (
     maps_of,
     subtitle_of,
 )
+from attnexp.plots.picture_style import of_width, slides
 from attnexp.runs.attention import Map, MapAxis, View
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
@@ -117,10 +117,10 @@ def test_a_slide_has_maps_in_rows_and_names_each_axis_once(
     regression_run, tmp_path, count, laid_out
 ):
     comparison = widths(regression_run, tmp_path, count)
-    options = Options(look=slides())
-    with style.style(options.look.settings):
+    options = Options(style=slides())
+    with style.style_context(options.style.settings):
         ((_, figure),) = compare_attention(comparison, options)
-        options.look.finish(figure)
+        options.style.finish(figure)
         assert places(figure) == laid_out
     assert axis_names(figure) == list(SIDES)
     assert tuple(figure.get_size_inches()) == (6.0, 3.375)
@@ -153,7 +153,7 @@ def test_maps_with_far_smaller_weights_are_seen_apart(largest, kind, rooted):
 def test_labels_of_many_symbols_are_legible(count):
     symbols = tuple(str(i % 20) for i in range(count - 1)) + ("<eos>",)
     side = MapAxis("source and input", np.arange(count), symbols=symbols, parts=(count // 2,))
-    with style.style():
+    with style.style_context():
         figure = draw_grid(
             [[Map(np.eye(count), side, side)] * 4] * 2, [["h"] * 4], [""] * 2, "t", ""
         )
@@ -277,7 +277,7 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
 def test_a_grid_of_many_symbols_stays_within_a_page(tmp_path, rows, columns, keys):
     side = MapAxis("source", np.arange(keys), symbols=("19",) * keys)
     cells = [[Map(np.eye(keys), side, side)] * columns] * rows
-    with style.style():
+    with style.style_context():
         down = ["positions=sinusoidal"] * rows
         figure = draw_grid(cells, [["head"] * columns], down, "t", "s")
         style.save(figure, [tmp_path / "grid.png"])
@@ -295,7 +295,7 @@ def test_a_grid_of_many_symbols_stays_within_a_page(tmp_path, rows, columns, key
 
 def test_numbers_below_a_map_are_apart():
     side = MapAxis("year", np.arange(80), numbers=np.arange(1871.0, 1951.0))
-    with style.style():
+    with style.style_context():
         figure = draw_grid([[Map(np.eye(80), side, side)] * 4], [[""] * 4], [""], "t", "s")
         figure.draw_without_rendering()
     labels = [each for each in panels(figure)[0].get_xticklabels() if each.get_text()]
@@ -306,7 +306,7 @@ def test_numbers_below_a_map_are_apart():
 
 def test_a_narrow_picture_has_fewer_maps_next_to_each_other(sequence_run):
     run = load_run(sequence_run())
-    ((_, figure),) = draw_attention(run, Options(look=of_width(3.3)))
+    ((_, figure),) = draw_attention(run, Options(style=of_width(3.3)))
     assert titles(figure) == ["example 1", "example 2"]
-    ((_, figure),) = draw_attention(run, Options(look=of_width(3.3), most=3))
+    ((_, figure),) = draw_attention(run, Options(style=of_width(3.3), most=3))
     assert len(panels(figure)) == 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
-from attnexp.plots.look import Look, of_width
+from attnexp.plots.picture_style import Style, of_width
 from attnexp.plots.probe_picture import draw_interventions
 from attnexp.runs.folder import load_run
 from attnexp.runs.probed import HIGH, LEARNED, LOW, Probed, write_probed
@@ -84,9 +84,9 @@ def test_grids_of_heads_are_below_each_other_in_a_narrow_picture(write_run):
     folder = write_run("one", {"seed": 0}, choices={"data": "reverse"}, **FIELDS)
     heads = {f"zero={part}.1.{head}": 0.5 for part in ("cross", "encoder") for head in range(1, 5)}
     write_probed(folder, rows(ONE | heads))
-    for look, columns in ((Look(), 2), (of_width(3.3), 1), (of_width(6), 2)):
+    for asked, columns in ((Style(), 2), (of_width(3.3), 1), (of_width(6), 2)):
         comparison = Comparison.of(load_run(folder))
-        ((_, figure),) = draw_interventions(comparison, Options(look=look))
+        ((_, figure),) = draw_interventions(comparison, Options(style=asked))
         assert figure.axes[0].get_gridspec().ncols == columns
 
 

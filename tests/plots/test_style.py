@@ -29,7 +29,7 @@ def tiny_map() -> Map:
 
 
 def test_the_label_of_a_colour_bar_is_not_cut(tmp_path):
-    with style.style():
+    with style.style_context():
         figure = draw_grid([[tiny_map()] * 4], [list("abcd")], [""], "t", "s")
         style.save(figure, [tmp_path / "grid.png"])
     assert is_whole(tmp_path / "grid.png")
@@ -37,7 +37,7 @@ def test_the_label_of_a_colour_bar_is_not_cut(tmp_path):
 
 @pytest.mark.parametrize(("place", "inches"), [(-5.0, 5.4), (6.0, 6.7)])
 def test_what_stands_far_apart_is_in_the_picture(tmp_path, place, inches):
-    with style.style():
+    with style.style_context():
         figure = style.new_figure(2, 2, "title")
         figure.text(place / 2, 0.5, "far away")
         style.save(figure, [tmp_path / "far.png"])
@@ -47,7 +47,7 @@ def test_what_stands_far_apart_is_in_the_picture(tmp_path, place, inches):
 
 def test_a_name_is_at_the_end_of_its_line_and_apart_from_the_others():
     ends = {"low": 0.0, "near": 0.52, "high": 0.5, "top": 1.0}
-    with style.style():
+    with style.style_context():
         figure = style.new_figure(5.6, 3.9, "title")
         axes = style.plot_axes(figure)
         for name, end in ends.items():
@@ -71,7 +71,7 @@ def test_lines_differ_without_colours():
 
 def drawn_ranges(count, points):
     """Lines of three seeds, drawn one after another: their axes."""
-    with style.style():
+    with style.style_context():
         axes = style.plot_axes(style.new_figure(5.6, 3.9, "title"))
         x = np.arange(float(points))
         for place, line in enumerate(style.line_styles(count)):
@@ -113,7 +113,7 @@ def test_lines_beyond_the_eight_best_are_grey_and_counted(regression_run, tmp_pa
 @pytest.mark.parametrize("count", [2, 60])
 def test_a_legend_beside_the_axes_is_whole(tmp_path, count):
     names = [f"model.first_setting={i}, model.another_long_setting_name={i}" for i in range(count)]
-    with style.style():
+    with style.style_context():
         figure = style.new_figure(5.6, 3.9, "title")
         axes = style.plot_axes(figure)
         for name in names:
@@ -149,7 +149,7 @@ def test_characters_are_drawn_in_the_next_font_or_named_once(tmp_path, capsys):
     """A circled letter is in a font that comes with matplotlib, a hieroglyph in none."""
     circled, hieroglyph = "\N{CIRCLED LATIN CAPITAL LETTER A}", "\N{EGYPTIAN HIEROGLYPH A001}"
     for _ in range(2):
-        with style.style():
+        with style.style_context():
             figure = style.new_figure(2, 2, f"{circled}{hieroglyph}")
             style.save(figure, [tmp_path / "title.png"])
     said = capsys.readouterr().out
@@ -158,7 +158,7 @@ def test_characters_are_drawn_in_the_next_font_or_named_once(tmp_path, capsys):
 
 
 def test_fonts_of_a_pdf_are_truetype(tmp_path):
-    with style.style():
+    with style.style_context():
         style.save(style.new_figure(2, 2, "title"), [tmp_path / "title.pdf"])
     content = (tmp_path / "title.pdf").read_bytes()
     assert b"/FontFile2" in content
@@ -166,7 +166,7 @@ def test_fonts_of_a_pdf_are_truetype(tmp_path):
 
 
 def test_names_are_at_the_ends_of_lines_whose_limits_were_not_set():
-    with style.style():
+    with style.style_context():
         axes = style.plot_axes(style.new_figure(5.6, 3.9, "title"))
         axes.plot([0, 1], [5.0, 0.0], label="falls")
         axes.plot([0, 1], [0.0, 5.0], label="rises")

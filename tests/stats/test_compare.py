@@ -60,8 +60,11 @@ def test_a_row_without_a_value_has_no_verdict():
 
 
 def test_looks_share_the_level():
-    assert standings(ONE, TWO, rule=Rule("lower", looks=4)) == ["best", "worse on 6 of 6 seeds"]
-    assert Rule("lower", looks=4).least == 8
+    assert standings(ONE, TWO, rule=Rule("lower", interim_analyses=4)) == [
+        "best",
+        "worse on 6 of 6 seeds",
+    ]
+    assert Rule("lower", interim_analyses=4).least == 8
 
 
 def test_rows_within_what_nobody_needs_are_equal():

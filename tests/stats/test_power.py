@@ -109,7 +109,7 @@ def test_the_floor_of_several_rows_is_of_their_paired_differences(sweep_of):
 
 
 def test_more_looks_raise_the_floor(sweep_of):
-    (text,) = floor(sweep_of({"a": [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]}), looks=4)
+    (text,) = floor(sweep_of({"a": [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]}), interim_analyses=4)
     assert "8, 14 and 28 seeds" in text
 
 

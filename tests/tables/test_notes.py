@@ -37,7 +37,9 @@ def seen(data: str, model: str, seeds, value: float = 1.0, **settings) -> list[R
 
 def lacking(*groups: list[Run], looks: int = 1) -> list[str]:
     runs = [run for group in groups for run in group]
-    report = configurations_report(make_frame(runs), TableRequest(looks=looks, explain=True))
+    report = configurations_report(
+        make_frame(runs), TableRequest(interim_analyses=looks, explain=True)
+    )
     return [note for note in report.notes if "lack" in note and "verdict" in note]
 
 

@@ -1,4 +1,4 @@
-"""The look of pictures: their size, type, colours, title and names."""
+"""The style of pictures: their size, type, colours, title and names."""
 
 import re
 import warnings
@@ -95,8 +95,8 @@ SMALLER, SHRINK = 4, 0.8
 
 
 @dataclass(frozen=True)
-class Look:
-    """The look of pictures.
+class Style:
+    """The style of pictures.
 
     - `width` is in inches. Without one, a picture is as large as its words need.
     - `shape` is the height as a part of the width; without one, it is that of each picture.
@@ -118,7 +118,7 @@ class Look:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of matplotlib in which the look differs from others."""
+        """The settings of matplotlib in which the style differs from others."""
         settings: dict[str, Any] = {**self.sizes, "savefig.dpi": self.dpi}
         if self.width is not None:
             settings["savefig.bbox"] = None
@@ -127,7 +127,7 @@ class Look:
         return settings | DARK if self.dark else settings
 
     def finish(self, figure: Figure) -> None:
-        """Give a figure the title, the size and the colours of the look.
+        """Give a figure the title, the size and the colours of the style.
 
         Its first text is its title, and the second, if there is one, its subtitle.
         """
@@ -162,18 +162,18 @@ def check_font(name: str) -> str:
     return name
 
 
-def of_width(width: float) -> Look:
-    """Return the look of pictures of a width in inches."""
-    return Look(width, dpi=PRINTED)
+def of_width(width: float) -> Style:
+    """Return the style of pictures of a width in inches."""
+    return Style(width, dpi=PRINTED)
 
 
-def slides() -> Look:
-    """Return the look of slides: 16:9, 1,920 pixels wide, with large type."""
-    return Look(SLIDE, 9 / 16, _type_sizes(10.5, 9.5), dpi=SLIDE_DPI)
+def slides() -> Style:
+    """Return the style of slides: 16:9, 1,920 pixels wide, with large type."""
+    return Style(SLIDE, 9 / 16, _type_sizes(10.5, 9.5), dpi=SLIDE_DPI)
 
 
-def of_venue(name: str) -> Look:
-    """Return the look of a conference, a journal or a class of slides, as tueplots has it.
+def of_venue(name: str) -> Style:
+    """Return the style of a conference, a journal or a class of slides, as tueplots has it.
 
     The sizes are those of the type and of one column; the height is that of slides alone.
 
@@ -185,7 +185,7 @@ def of_venue(name: str) -> Look:
     settings = bundles[name]()
     width, height = settings["figure.figsize"]
     sizes = _type_sizes(*(settings[f"{each}size"] for each in ("font.", "xtick.label")))
-    return Look(width, height / width if "beamer" in name else None, sizes, dpi=PRINTED)
+    return Style(width, height / width if "beamer" in name else None, sizes, dpi=PRINTED)
 
 
 def _bundles() -> Mapping[str, Callable[[], Mapping[str, Any]]]:

@@ -1,4 +1,4 @@
-"""The look of pictures: size, colours, type, title and names."""
+"""The style of pictures: size, colours, type, title and names."""
 
 import warnings
 from dataclasses import replace
@@ -11,15 +11,15 @@ import pytest
 from matplotlib.image import imread
 
 from attnexp.core.errors import RequestError
-from attnexp.plots import look, style
+from attnexp.plots import picture_style, style
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.plots.look import Look
+from attnexp.plots.picture_style import Style
 from attnexp.runs.attention import Map, MapAxis
 
 
-def pixels(asked: Look, label: str = "a line", title: str = "title", kind: str = "png") -> bytes:
+def pixels(asked: Style, label: str = "a line", title: str = "title", kind: str = "png") -> bytes:
     """A file of a picture with one line and a legend."""
-    with style.style(asked.settings):
+    with style.style_context(asked.settings):
         figure = style.new_figure(5.6, 3.9, title, "subtitle")
         axes = style.plot_axes(figure)
         axes.plot([0, 1], [0, 1], color=style.PALETTE[0], label=label)
@@ -38,13 +38,13 @@ def words(content: bytes) -> list[str]:
     [("3.3in", 3.3), ("10 cm", 10 / 2.54), ("100mm", 100 / 25.4), ("240pt", 240 / 72.27)],
 )
 def test_a_width_has_a_unit(text, inches):
-    assert look.inches(text) == pytest.approx(inches)
+    assert picture_style.inches(text) == pytest.approx(inches)
 
 
 @pytest.mark.parametrize("text", ["3.3", "in", "-3in", "1in", "41in", "3.3em", "nan in"])
 def test_another_text_is_refused(text):
     with pytest.raises(ValueError, match="is not a width from 2in to 40in: write a number and in,"):
-        look.inches(text)
+        picture_style.inches(text)
 
 
 @pytest.mark.first(3)
@@ -52,13 +52,13 @@ def test_another_text_is_refused(text):
 @pytest.mark.parametrize(
     ("asked", "width", "height"),
     [
-        (look.of_width(3.0), 900, None),
-        (replace(look.of_width(3.0), dpi=100), 300, None),
-        (look.slides(), 1920, 1080),
-        (replace(look.slides(), dpi=640), 3840, 2160),
-        (look.of_venue("neurips2024"), 1650, None),
-        (look.of_venue("icml2024"), 975, None),
-        (look.of_venue("beamer_moml"), 1653, 744),
+        (picture_style.of_width(3.0), 900, None),
+        (replace(picture_style.of_width(3.0), dpi=100), 300, None),
+        (picture_style.slides(), 1920, 1080),
+        (replace(picture_style.slides(), dpi=640), 3840, 2160),
+        (picture_style.of_venue("neurips2024"), 1650, None),
+        (picture_style.of_venue("icml2024"), 975, None),
+        (picture_style.of_venue("beamer_moml"), 1653, 744),
     ],
 )
 @pytest.mark.parametrize("label", ["a line", "a name that is much longer than a third of it"])
@@ -71,16 +71,16 @@ def test_a_picture_has_the_size_that_is_asked_for(asked, width, height, label):
 
 
 def test_a_venue_has_its_type_and_its_nearest_name():
-    assert look.of_venue("icml2024").sizes["font.size"] == 8
-    assert look.of_venue("icml2024").sizes["legend.fontsize"] == 6
+    assert picture_style.of_venue("icml2024").sizes["font.size"] == 8
+    assert picture_style.of_venue("icml2024").sizes["legend.fontsize"] == 6
     with pytest.raises(RequestError, match=r"--venue: 'nips2024' is not a choice.*'neurips2024'"):
-        look.of_venue("nips2024")
+        picture_style.of_venue("nips2024")
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("asked", [look.of_width(2.0), Look(2.0, 0.2)])
+@pytest.mark.parametrize("asked", [picture_style.of_width(2.0), Style(2.0, 0.2)])
 def test_a_size_that_words_fill_is_refused(asked):
-    with style.style(asked.settings):
+    with style.style_context(asked.settings):
         figure = style.new_figure(20, 4, "title", "subtitle")
         for axes in style.panels(figure, columns=9).flat:
             axes.set_ylabel("a name")
@@ -89,8 +89,8 @@ def test_a_size_that_words_fill_is_refused(asked):
 
 
 def test_type_is_smaller_if_axes_would_vanish():
-    asked = look.slides()
-    with style.style(asked.settings):
+    asked = picture_style.slides()
+    with style.style_context(asked.settings):
         figure = style.new_figure(6, 12, "title")
         grid = style.panels(figure, 6)
         for axes in grid.flat:
@@ -102,8 +102,8 @@ def test_type_is_smaller_if_axes_would_vanish():
 
 
 def test_labels_of_ticks_that_would_overlap_are_left_out():
-    asked = look.of_width(2.0)
-    with style.style(asked.settings):
+    asked = picture_style.of_width(2.0)
+    with style.style_context(asked.settings):
         figure = style.new_figure(20, 20, "title")
         axes = style.plot_axes(figure)
         axes.set_xticks(range(100), [f"{i:03}" for i in range(100)])
@@ -115,7 +115,7 @@ def test_labels_of_ticks_that_would_overlap_are_left_out():
 
 
 def test_a_dark_picture_is_light_on_dark():
-    found = (imread(BytesIO(pixels(Look(dark=True)))) * 255).round().astype(int)[..., :3]
+    found = (imread(BytesIO(pixels(Style(dark=True)))) * 255).round().astype(int)[..., :3]
     assert found[0, 0].tolist() == [0x11, 0x14, 0x18]
     drawn = {f"#{r:02x}{g:02x}{b:02x}" for r, g, b in found.reshape(-1, 3)}
     assert {"#4a9ee8", "#e8e8e8"} <= drawn
@@ -137,17 +137,17 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_colours_are_read_on_the_dark_background():
-    for colour in look.ON_DARK.values():
-        assert contrast(colour, look.PAPER) > 4.5
-    assert len(set(look.ON_DARK.values())) == len(look.ON_DARK)
+    for colour in picture_style.ON_DARK.values():
+        assert contrast(colour, picture_style.PAPER) > 4.5
+    assert len(set(picture_style.ON_DARK.values())) == len(picture_style.ON_DARK)
 
 
 def test_text_in_a_vector_file_is_text():
-    found = words(pixels(Look(), "a line", "The title", "svg"))
+    found = words(pixels(Style(), "a line", "The title", "svg"))
     assert {"The title", "subtitle", "a line"} <= set(found)
 
 
-@pytest.mark.parametrize("asked", [Look(), look.of_width(3.3)])
+@pytest.mark.parametrize("asked", [Style(), picture_style.of_width(3.3)])
 def test_a_title_is_replaced_or_left_out(asked):
     assert "Mine" in words(pixels(replace(asked, title="Mine"), kind="svg"))
     assert "title" not in words(pixels(replace(asked, title=""), kind="svg"))
@@ -156,7 +156,7 @@ def test_a_title_is_replaced_or_left_out(asked):
 def test_a_character_without_a_font_prints_no_warning_of_matplotlib():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pixels(look.of_width(3.3), title="\N{EGYPTIAN HIEROGLYPH A002}")
+        pixels(picture_style.of_width(3.3), title="\N{EGYPTIAN HIEROGLYPH A002}")
 
 
 def finished(figure, asked):
@@ -167,18 +167,18 @@ def finished(figure, asked):
 
 def test_a_narrow_picture_is_higher_so_that_its_maps_keep_their_shape():
     """Next to long labels the maps of a narrow picture have little width, and as little height."""
-    asked = look.of_width(3.3)
+    asked = picture_style.of_width(3.3)
     side = MapAxis("source", np.arange(8), symbols=tuple("abcdefgh"))
-    with style.style(asked.settings):
+    with style.style_context(asked.settings):
         maps = [[Map(np.eye(8), side, side)] * 2] * 3
         figure = finished(draw_grid(maps, [["one", "two"]], list("abc"), "t", "s"), asked)
     shapes = [axes.bbox.height / axes.bbox.width for axes in figure.axes if axes.images]
     assert shapes == pytest.approx([1.0] * 6, rel=0.15)
 
 
-@pytest.mark.parametrize("asked", [look.of_width(3.3), look.slides()])
+@pytest.mark.parametrize("asked", [picture_style.of_width(3.3), picture_style.slides()])
 def test_all_rows_of_a_picture_keep_their_names(asked):
-    with style.style(asked.settings):
+    with style.style_context(asked.settings):
         figure = style.new_figure(8, 4, "title")
         axes = style.plot_axes(figure)
         axes.set_gid(style.ROWS)
@@ -190,10 +190,10 @@ def test_all_rows_of_a_picture_keep_their_names(asked):
 
 
 def test_titles_of_maps_are_not_wider_than_these():
-    asked = look.slides()
+    asked = picture_style.slides()
     side = MapAxis("source", np.arange(3), symbols=tuple("abc"))
     names = [f"temperature={i}" for i in range(6)]
-    with style.style(asked.settings):
+    with style.style_context(asked.settings):
         maps = [[Map(np.eye(3), side, side)] * 6]
         figure = finished(draw_grid(maps, [names], [""], "t", "s"), asked)
     boxes = [axes.title.get_window_extent().intervalx for axes in figure.axes if axes.images]
@@ -236,7 +236,7 @@ def test_a_deuteranope_sees_grey_as_it_is_and_red_near_green():
     assert abs(seen("#ff0000")[1] - seen("#00ff00")[1]) < 20
 
 
-@pytest.mark.parametrize("colours", [style.PALETTE, look.LIGHT])
+@pytest.mark.parametrize("colours", [style.PALETTE, picture_style.LIGHT])
 def test_the_colour_blind_see_lines_apart_or_with_other_dashes_and_markers(colours):
     for one, other in combinations(range(len(colours)), 2):
         apart = np.linalg.norm(seen(colours[one]) - seen(colours[other]))
