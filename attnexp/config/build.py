@@ -137,13 +137,7 @@ def assemble(job: Job) -> PreparedRun:
             "replica's last digits would depend on the other replicas"
         )
     task: Task = made["task"]()
-    architecture = import_target(plain["arch"], "arch")
-    _check_fit(architecture, chosen, dataset)
-    # before the parts are built, whose own reasons would lead to another choice that does not fit
-    estimator = import_target(plain["estimator"], "estimator")
-    _check_causal(architecture, getattr(estimator, "causal", False), chosen)
-    taken = {group: made[group] for group in _groups_taken(architecture, plain, chosen)}
-    make_model = partial(made["arch"], spec=dataset.spec, score=made["model"], **taken)
+    make_model = _model_maker(made, plain, chosen, dataset)
     schedule = made["schedule"]()
     _check_schedule(schedule, plain["schedule"])
     with seeded(seed, "sizes"):
@@ -174,6 +168,25 @@ def assemble(job: Job) -> PreparedRun:
         untrained=Untrained(make_model, seed, device, precision.dtype),
         native=choose_native_steps(model, plain),
     )
+
+
+def _model_maker(
+    made: Mapping[str, Callable[..., Any]],
+    plain: Mapping[str, Any],
+    chosen: Mapping[str, str],
+    dataset: Dataset,
+) -> Callable[[], Architecture]:
+    """Return the function that builds the model of a run, from the makers of its parts.
+
+    Raises RequestError for choices that do not fit each other or the data, before any part is
+    built: its own reasons would lead to another choice that does not fit.
+    """
+    architecture = import_target(plain["arch"], "arch")
+    _check_fit(architecture, chosen, dataset)
+    estimator = import_target(plain["estimator"], "estimator")
+    _check_causal(architecture, getattr(estimator, "causal", False), chosen)
+    taken = {group: made[group] for group in _groups_taken(architecture, plain, chosen)}
+    return partial(made["arch"], spec=dataset.spec, score=made["model"], **taken)
 
 
 def _pairs(dataset: Dataset) -> int | None:

@@ -15,7 +15,7 @@ from attnexp.select.frame import IGNORED_CHOICES, Frame, apart, depends_only_on,
 from attnexp.select.names import short_names
 from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
-from attnexp.tables.columns import COLUMNS, WORDS
+from attnexp.tables.columns import COLUMNS, WORDS, Column
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
 from attnexp.tables.grid import ROWS, Grid, GridCell, Head, Line, Report, cell, listed
 from attnexp.tables.learning import mode_notes, unfailed_notes
@@ -150,24 +150,7 @@ def grid_of(
         if (column.each or i == 0)
         and not (column.sparse and all(column.value(own[i]) is None for own in table.shown))
     ]
-    reference = table.reference or said("the best")
-    for column, i in chosen:
-        named = {
-            "{metric}": table.metrics[i] if table.metrics else "",
-            "{units}": table.unit.many,
-            "{difference}": said("difference to {reference}", reference=reference),
-        }
-        heads.append(
-            Head(
-                named.get(column.title, column.title),
-                column.align == "right",
-                column.spare,
-                column.folds,
-                column.word or column.name,
-                column.short.format(reference=reference),
-                measured=kind == "results",
-            )
-        )
+    heads += [_head(table, column, i) for column, i in chosen]
 
     def row(entries: Sequence[TableEntry]) -> list[object]:
         labels = table.labels(entries[0])
@@ -188,6 +171,25 @@ def grid_of(
     ]
     labels, omitted = len(table.by), len(table.shown) - len(lines)
     return Grid(heads, lines, title, caption, common, labels, legend, omitted=omitted)
+
+
+def _head(table: ResultsTable, column: Column, i: int) -> Head:
+    """Return the head of a column of the metric at place i, with what the table puts into it."""
+    reference = table.reference or said("the best")
+    named = {
+        "{metric}": table.metrics[i] if table.metrics else "",
+        "{units}": table.unit.many,
+        "{difference}": said("difference to {reference}", reference=reference),
+    }
+    return Head(
+        named.get(column.title, column.title),
+        column.align == "right",
+        column.spare,
+        column.folds,
+        column.word or column.name,
+        column.short.format(reference=reference),
+        measured=column.table == "results",
+    )
 
 
 def _label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> GridCell:
