@@ -105,12 +105,17 @@ def main(
     for sentence in notes:
         console.warn(sentence)
     if gone := imports.gone():
-        names = ", ".join(str(console.relative(each)) for each in gone[:3])
-        console.warn(
-            f"{console.count_text(len(gone), 'earlier imported run')} of {path} "
-            f"{'is' if len(gone) == 1 else 'are'} not among these: remove what should not count "
-            f"({names}{', ...' if len(gone) > 3 else ''})"
-        )
+        _warn_of(gone, path)
+
+
+def _warn_of(gone: Sequence[Path], path: Path) -> None:
+    """Warn of runs that an earlier import of a file wrote, and that the file no longer has."""
+    names = ", ".join(str(console.relative(each)) for each in gone[:3])
+    console.warn(
+        f"{console.count_text(len(gone), 'earlier imported run')} of {path} "
+        f"{'is' if len(gone) == 1 else 'are'} not among these: remove what should not count "
+        f"({names}{', ...' if len(gone) > 3 else ''})"
+    )
 
 
 def _show(counts: Mapping[str, int], folder: Path) -> None:

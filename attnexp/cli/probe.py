@@ -32,19 +32,18 @@ EPILOG = """examples:
 """
 
 
-LAWS = choices_text(choice.name for choice in choices("law"))
+NAMES = (
+    "runs, or folders of runs, and interventions: "
+    f"{choices_text(choice.name for choice in choices('law'))}; one with =PART.LAYER.HEAD, such as "
+    "zero=cross.1.2; topk=COUNT, without_topk=COUNT, unit_NAME, interpolate=NAME:0..1 and "
+    "adversarial"
+)
 
 
 def main(
     names: Annotated[
         Sequence[str],
-        Argument(
-            f"runs, or folders of runs, and interventions: {LAWS}; one with =PART.LAYER.HEAD, such "
-            "as zero=cross.1.2; topk=COUNT, without_topk=COUNT, unit_NAME, interpolate=NAME:0..1 "
-            "and adversarial",
-            completes=runs_and_laws,
-            metavar="RUN|INTERVENTION",
-        ),
+        Argument(NAMES, completes=runs_and_laws, metavar="RUN|INTERVENTION"),
     ] = (),
     *,
     where: arguments.Where = None,
@@ -81,8 +80,7 @@ def main(
     from attnexp.select.selection import selected
     from attnexp.tables.probe_report import interventions_report
 
-    found = [run for run in selected(folders, where) if run.finished]
-    if not found:
+    if not (found := [run for run in selected(folders, where) if run.finished]):
         raise RequestError("none of these runs has finished: there is nothing to probe")
     style = pictures.asked(asked_names(labels, found))
     folder = figures_folder(found, folders or [Path(OUTPUTS)])

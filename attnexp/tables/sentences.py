@@ -242,10 +242,8 @@ def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
     largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
     if spread <= ROUNDING * largest:
         return
-    tests, level = (
-        max((found.tests for found in compared), default=1),
-        LEVEL / request.interim_analyses,
-    )
+    tests = max((found.tests for found in compared), default=1)
+    level = LEVEL / request.interim_analyses
     least = fewest_seeds(level)
     overlap = max(entry.overlap for entry in rows)
     seeds = [least, 2 * least - 2, 4 * least - 4]
