@@ -107,27 +107,23 @@ def _similar(
 
 def _of_another_choice(where: str, name: str) -> list[str]:
     """Return the paths of settings with a name that other choices have, of one group or all."""
-    groups = [where] if where in GROUPS else GROUPS if not where else ()
-    return [f"{group}.{name}" for group in groups if choices_with(group, name)][:MOST_NEAR]
+    return _named(name, _choices_by_setting(where))
 
 
 def _of_similar_choice(where: str, name: str) -> list[str]:
-    groups = [where] if where in GROUPS else GROUPS if not where else ()
-    known = {each: group for group in groups for _, each in _settings_of(group)}
-    return [f"{known[near]}.{near}" for near in get_close_matches(name, known, n=1, cutoff=0.75)]
+    known = {path.partition(".")[2]: path for path in _choices_by_setting(where)}
+    return [known[near] for near in get_close_matches(name, known, n=1, cutoff=0.75)]
 
 
-def choices_with(group: str, name: str) -> list[str]:
-    """Return the choices of a group that have a setting, those of fewest settings first."""
-    return [choice for choice, each in _settings_of(group) if each == name]
-
-
-def _settings_of(group: str) -> Iterator[tuple[str, str]]:
-    """Yield each setting of each choice of a group, with the choice."""
-    for choice in choices(group):
-        for name in read_document(choice.path, dict[str, object]):
-            if name not in ("_target_", "defaults"):
-                yield choice.name, name
+def _choices_by_setting(where: str) -> dict[str, list[str]]:
+    """Return the choices that have each setting, of one group, or of all at the top level."""
+    found: dict[str, list[str]] = {}
+    for group in [where] if where in GROUPS else GROUPS if not where else ():
+        for choice in choices(group):
+            for name in read_document(choice.path, dict[str, object]):
+                if name not in ("_target_", "defaults"):
+                    found.setdefault(f"{group}.{name}", []).append(choice.name)
+    return found
 
 
 def _joined(where: str, name: str) -> str:
@@ -142,7 +138,7 @@ def _written(word: str, known: Collection[str], value: str) -> str:
         return word
     if value:
         last = word_shown(f"{last}={value}")
-    having = choices_with(group, name) if group in GROUPS and name else []
+    having = _choices_by_setting(group).get(word) if name else None
     if not before and word not in known and having:
         before = list(choosing(group, having))
     return " ".join([*before, last])
