@@ -6,13 +6,19 @@ may be made of products.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
 
 from attnexp.cards.lines import job_of
 from attnexp.cards.rows import BASELINES, CardRow
 from attnexp.config.groups import choices
 from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.sweeps.own_process import in_own_process
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
 
 Result = TypeVar("Result")
 
@@ -100,54 +106,67 @@ def nearest(
     A candidate that does not fit the score of the row is left out. Raises RequestError or
     ValueError for a row that cannot be built.
     """
+    built = partial(_built, config_dir_words, group)
+    subject = built(words)
+    causal = _is_causal(subject)
+    own, number = _weights(subject, group, causal), _size(subject)
+    found = []
+    for candidate in candidates:
+        try:
+            module = built(candidate)
+        except (RequestError, ValueError):
+            continue
+        if _is_causal(module) and not causal:
+            continue
+        distance = float((_weights(module, group, causal) - own).abs().sum(dim=-1).mean()) / 2
+        if distance > SAME or _size(module) != number:
+            found.append((distance, candidate, _size(module)))
+    alike = [one for one in found if one[2]] if number else []
+    return min(alike or found, key=itemgetter(0))[1]
+
+
+def _built(config_dir_words: Sequence[str], group: str, words: Sequence[str]) -> "Module":
+    """Return the normalizer or the score of a row, or for an estimator its attention."""
+    from attnexp.config.build import make_attention, make_normalizer, make_score
+
+    parts = [word for word in words if _group(word) in COMMON]  # not arch, which trials choose
+    job = job_of([*config_dir_words, *parts])
+    if group == "normalizer":
+        return make_normalizer(job)
+    return make_score(job, DIM, DIM) if group == "model" else make_attention(job, DIM)
+
+
+def _is_causal(module: "Module") -> bool:
+    """Return whether a module is an attention that needs a causal mask."""
+    from attnexp.attention.pooling import AttentionPooling
+
+    return isinstance(module, AttentionPooling) and module.estimator.causal
+
+
+def _weights(module: "Module", group: str, causal: bool) -> "Tensor":
+    """Return the weights that a module makes of random numbers, the same at each call.
+
+    An attention has a causal mask if one is asked for.
+    """
     import torch
 
-    from attnexp.attention.pooling import AttentionPooling
-    from attnexp.config.build import make_attention, make_normalizer, make_score
-    from attnexp.core.masks import FirstKeys, causal_mask
+    from attnexp.core.masks import causal_mask
 
     generator = torch.Generator().manual_seed(0)
     scores = 2 * torch.randn(ROWS, KEYS, generator=generator)
     queries = torch.randn(ROWS, 1, DIM, generator=generator)
     keys = torch.randn(ROWS, KEYS, DIM, generator=generator)
     each = torch.randn(ROWS, KEYS, DIM, generator=generator)
-    mask: FirstKeys | None = None
-
-    def made(given: Sequence[str]) -> torch.nn.Module:
-        parts = [word for word in given if _group(word) in COMMON]  # not arch, which trials choose
-        job = job_of([*config_dir_words, *parts])
+    with torch.no_grad():
         if group == "normalizer":
-            return make_normalizer(job)
-        return make_score(job, DIM, DIM) if group == "model" else make_attention(job, DIM)
+            return module(scores)
+        if group == "model":
+            return module(queries, keys).softmax(dim=-1)
+        return module(each, keys, keys, causal_mask(KEYS, each.device) if causal else None)[1]
 
-    @torch.no_grad()
-    def measured(module: torch.nn.Module) -> tuple[torch.Tensor, int]:
-        if isinstance(module, AttentionPooling):
-            weights = module(each, keys, keys, mask)[1]
-        elif group == "model":
-            weights = torch.softmax(module(queries, keys), dim=-1)
-        else:
-            weights = module(scores)
-        return weights, sum(parameter.numel() for parameter in module.parameters())
 
-    subject = made(words)
-    if isinstance(subject, AttentionPooling) and subject.estimator.causal:
-        mask = causal_mask(KEYS, each.device)
-    own, number = measured(subject)
-    distances, learns = {}, {}
-    for candidate in candidates:
-        try:
-            module = made(candidate)
-        except (RequestError, ValueError):
-            continue
-        if isinstance(module, AttentionPooling) and module.estimator.causal and mask is None:
-            continue
-        weights, count = measured(module)
-        distance = float((weights - own).abs().sum(dim=-1).mean()) / 2
-        if distance > SAME or count != number:
-            distances[tuple(candidate)], learns[tuple(candidate)] = distance, count > 0
-    alike = [words for words in distances if learns[words]] if number else []
-    return list(min(alike or distances, key=lambda words: distances[words]))
+def _size(module: "Module") -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def _group(word: str) -> str:
