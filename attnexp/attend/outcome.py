@@ -21,6 +21,9 @@ from attnexp.runs.attention import Map, MapAxis
 from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
     from attnexp.attention.steps import Stepwise
     from attnexp.config.job import Job
 
@@ -77,7 +80,6 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
     from attnexp.attend.tensors import fitted
     from attnexp.attention.steps import Stepwise
     from attnexp.config.build import make_estimator, make_normalizer, make_score
-    from attnexp.core.masks import fitting_mask
     from attnexp.core.seeds import generator
 
     seed = job.settings["seed"]
@@ -97,14 +99,10 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
         sizes = pair[0].shape[-1], pair[1].shape[-1]
         score = make_score(job, *sizes)
     estimator = make_estimator(job, *sizes)
-    mask = torch.ones(shape, dtype=torch.bool)
-    if "valid_lens" in given:
-        mask = fitting_mask(given["valid_lens"], torch.empty(shape)).expand(shape)
-    if "mask" in given:
-        mask = mask & given["mask"]
+    mask = _mask(given, shape)
     # nobody may edit the mask of a causal estimator
     stepwise = Stepwise(score, normalizer, estimator, mask if estimator.causal else None)
-    triangle = torch.ones(shape[1:], dtype=torch.bool).tril().expand(shape)
+    triangle = torch.ones_like(mask).tril()
     if estimator.causal and not (shape[1] == shape[2] and mask.equal(triangle)):
         raise RequestError(
             f"estimator={chosen['estimator']} needs as many queries as keys, of which each sees "
@@ -114,10 +112,7 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
         del chosen["normalizer"]
     with torch.no_grad():
         found = stepwise({**given, "mask": mask})
-    for name in ("weights", "effective"):
-        if name in found and not found[name].isfinite().all():
-            words = ", ".join(f"{group}={choice}" for group, choice in chosen.items())
-            raise RequestError(f"the {name} of {words} hold NaN or infinity: nothing is shown")
+    _check_finite(found, chosen)
     if "effective" not in found:
         del chosen["estimator"]
     tensors = {**given, "scores": found.pop("scores"), "mask": mask, **found}
@@ -131,6 +126,26 @@ def attend(job: "Job", request: AttendRequest) -> Outcome:
         {name: tensor.numpy() for name, tensor in tensors.items()},
         stepwise,
     )
+
+
+def _mask(given: "Mapping[str, Tensor]", shape: "torch.Size") -> "Tensor":
+    """Return which keys each query sees: all, but for those that valid lengths or a mask hide."""
+    import torch
+
+    from attnexp.core.masks import fitting_mask
+
+    mask = torch.ones(shape, dtype=torch.bool)
+    if "valid_lens" in given:
+        mask = fitting_mask(given["valid_lens"], torch.empty(shape)).expand(shape)
+    return mask & given["mask"] if "mask" in given else mask
+
+
+def _check_finite(found: "Mapping[str, Tensor]", chosen: Mapping[str, str]) -> None:
+    """Raise RequestError for weights or effective weights that are not finite."""
+    for name in ("weights", "effective"):
+        if name in found and not found[name].isfinite().all():
+            words = ", ".join(f"{group}={choice}" for group, choice in chosen.items())
+            raise RequestError(f"the {name} of {words} hold NaN or infinity: nothing is shown")
 
 
 def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
