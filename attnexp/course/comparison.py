@@ -12,7 +12,7 @@ from attnexp.course.exercise_file import (
     Setting,
     settings_text,
 )
-from attnexp.course.stated import PAIRED, reach_of, stated
+from attnexp.course.stated import stated_difference
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
@@ -21,7 +21,7 @@ from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import number_of, with_numbers
 from attnexp.select.sample import Sample, sample_of, standings
 from attnexp.stats.compare import Word, fewest_seeds
-from attnexp.stats.intervals import LEVEL, student_reach
+from attnexp.stats.intervals import LEVEL
 from attnexp.stats.paired import paired
 from attnexp.tables.grid import listed
 
@@ -125,15 +125,9 @@ def _answered(
     assert found is not None
     mean, ends = sign * found.mean, sorted([sign * found.low, sign * found.high])
     differences = list(paired(samples[0].values, samples[1].values).values())
-    half = student_reach(differences, LEVEL, overlap=0.0)
-    means = {f"the mean of {' minus '.join(labels)}": [mean]}
-    intervals = {
-        "the 95% interval of it by `attnexp results`": ends,
-        "Student's 95% interval of it": [mean - half, mean + half],
-    }
-    reach = reach_of(mean, half)
-    yield stated("difference", [answer.difference], means, reach, PAIRED)
-    yield stated("interval", [answer.low, answer.high], intervals, reach, PAIRED)
+    name = f"the mean of {' minus '.join(labels)}"
+    by_results = {"the 95% interval of it by `attnexp results`": ends}
+    yield from stated_difference(answer, name, mean, differences, by_results)
     worse = [one.word is Word.WORSE for one in compared]
     right = labels[worse.index(False)] if any(worse) else UNDECIDED
     text = "the conclusion of the paired test by which `attnexp results` compares rows"

@@ -1,16 +1,15 @@
 """Checks which head of a trained model matters most, from its interventions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from attnexp.course.comparison import LEAST_SEEDS, fitting
 from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Heads, settings_text
-from attnexp.course.stated import PAIRED, reach_of, stated
+from attnexp.course.stated import stated_difference
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import CHANGE, on_test
 from attnexp.select.configurations import without_repeats, without_tuning_runs
 from attnexp.select.frame import make_frame
-from attnexp.stats.intervals import LEVEL, student_reach
 from attnexp.tables.grid import listed
 
 
@@ -52,13 +51,7 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
         return
 
     sign = -1 if chosen.better.get(asked.metric) == "lower" else 1
-    costs = {
-        seed: {h: sign * value for h, (value, _) in own.items()} for seed, own in found.items()
-    }
-    worst = {
-        seed: [head for head, cost in own.items() if cost == min(own.values())]
-        for seed, own in costs.items()
-    }
+    worst = {seed: _worst(own, sign) for seed, own in found.items()}
     given = answer.heads or {}
     wrong = [seed for seed, heads in worst.items() if given.get(seed) not in heads]
     about = f"the head without which {asked.metric} on the validation set is worst"
@@ -72,12 +65,17 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     if len(found) > 1:
         named = {s: given[s] if given.get(s) in heads else heads[0] for s, heads in worst.items()}
         changes = [found[seed][head][1] for seed, head in named.items()]
-        mean, half = fmean(changes), student_reach(changes, LEVEL, overlap=0.0)
-        means = {f"the mean of {asked.metric} without the head of each seed minus with it": [mean]}
-        ends = {"Student's 95% interval of it": [mean - half, mean + half]}
-        reach = reach_of(mean, half)
-        yield stated("difference", [answer.difference], means, reach, PAIRED)
-        yield stated("interval", [answer.low, answer.high], ends, reach, PAIRED)
+        name = f"the mean of {asked.metric} without the head of each seed minus with it"
+        yield from stated_difference(answer, name, fmean(changes), changes, {})
+
+
+def _worst(found: Mapping[int, tuple[float, float]], sign: int) -> list[int]:
+    """Return the heads without which the metric on the validation set is worst, times `sign` least.
+
+    `found` is what `_without` returns.
+    """
+    costs = {head: sign * value for head, (value, _) in found.items()}
+    return [head for head, cost in costs.items() if cost == min(costs.values())]
 
 
 def _without(asked: Heads, run: Run) -> dict[int, tuple[float, float]]:

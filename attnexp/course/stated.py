@@ -1,16 +1,15 @@
 """Checks the numbers of an answer against those of the runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from attnexp.core.console import number_text
-from attnexp.course.exercise_file import ANSWER, Check
+from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer
+from attnexp.stats.intervals import LEVEL, student_reach
 
 TOLERANCE = 0.05
 """The largest error of a stated number, in half widths of Student's interval."""
-
-PAIRED = ", paired by seed"
 
 
 def reach_of(mean: float, half: float) -> float:
@@ -43,3 +42,21 @@ def stated(
     share = f"within {number_text(reach)} ({TOLERANCE:.0%} of half the interval)"
     said = f"{' to '.join(map(number_text, numbers))} {is_text}{way}, {share}"
     return Check(name, bool(passed), said)
+
+
+def stated_difference(
+    answer: ExerciseAnswer,
+    name: str,
+    mean: float,
+    differences: Sequence[float],
+    intervals: Mapping[str, Sequence[float]],
+) -> Iterator[Check]:
+    """Yield whether an answer has a mean difference, paired by seed, and an interval of it.
+
+    The interval is Student's, or one of `intervals`, which are given by name.
+    """
+    half = student_reach(differences, LEVEL, overlap=0.0)
+    ends = {**intervals, "Student's 95% interval of it": [mean - half, mean + half]}
+    reach, way = reach_of(mean, half), ", paired by seed"
+    yield stated("difference", [answer.difference], {name: [mean]}, reach, way)
+    yield stated("interval", [answer.low, answer.high], ends, reach, way)
