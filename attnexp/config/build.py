@@ -118,7 +118,6 @@ def assemble(job: Job) -> PreparedRun:
     Making one of PyTorch's imports its compiler, which takes seconds.
     """
     plain, opening = job.settings, job.first_summary()
-    chosen = opening.choices
     seed = _checked_seed(plain)
     data_seed = _checked_data_seed(plain, seed)
     threads = plain["threads"]
@@ -137,7 +136,7 @@ def assemble(job: Job) -> PreparedRun:
             "replica's last digits would depend on the other replicas"
         )
     task: Task = made["task"]()
-    make_model = _model_maker(made, plain, chosen, dataset)
+    make_model = _model_maker(job, made, dataset)
     schedule = made["schedule"]()
     _check_schedule(schedule, plain["schedule"])
     with seeded(seed, "sizes"):
@@ -145,7 +144,7 @@ def assemble(job: Job) -> PreparedRun:
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
     parts = (part for part in model.modules() if isinstance(part, Estimator))
-    _check_causal(model, any(part.causal for part in parts), chosen)
+    _check_causal(model, any(part.causal for part in parts), job.chosen)
     if edited := changed_modules(job.place.code, user_code(plain)):
         raise RequestError(
             f"{', '.join(edited)}: the code was edited after the command began; the same command "
@@ -171,16 +170,14 @@ def assemble(job: Job) -> PreparedRun:
 
 
 def _model_maker(
-    made: Mapping[str, Callable[..., Any]],
-    plain: Mapping[str, Any],
-    chosen: Mapping[str, str],
-    dataset: Dataset,
+    job: Job, made: Mapping[str, Callable[..., Any]], dataset: Dataset
 ) -> Callable[[], Architecture]:
-    """Return the function that builds the model of a run, from the makers of its parts.
+    """Return the function that builds the model of a job, from the makers of its parts.
 
     Raises RequestError for choices that do not fit each other or the data, before any part is
     built: its own reasons would lead to another choice that does not fit.
     """
+    plain, chosen = job.settings, job.chosen
     architecture = import_target(plain["arch"], "arch")
     _check_fit(architecture, chosen, dataset)
     estimator = import_target(plain["estimator"], "estimator")

@@ -97,28 +97,17 @@ def draw_grid(
     """
     maps = [one for row in cells for one in row]
     columns = len(cells[0])
-    sizes = [[_inches(one, len(maps)) for one in row] for row in cells]
-    widths = [max(row[j][0] for row in sizes if j < len(row)) for j in range(columns)]
-    heights = [max(up for _, up in row) for row in sizes]
     wrong = [[_labels(one.rows) for one in row[1:] if len(one.rows.wrong)] for row in cells]
     beside = max(sum(max(text_width(each, 8) for each in own) for own in row) for row in wrong)
-    part = min(1.0, (WIDEST - beside) / sum(widths), TALLEST / sum(heights))
-    widths, heights = [part * each for each in widths], [part * each for each in heights]
+    widths, heights = _fitted(cells, WIDEST - beside)
     lines = [max(_lines(name, w) for name, w in zip(row, widths, strict=False)) for row in titles]
     named = (sum(lines) - min(lines[0], 1)) * 0.2
-    below = 0.45 * sum(
-        any(_is_labelled(cells, i, j) for j in range(len(row))) for i, row in enumerate(cells[:-1])
-    )
-    figure = new_figure(
-        sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named + below, title, subtitle
-    )
+    labelled = [[_is_labelled(cells, i, j) for j in range(len(row))] for i, row in enumerate(cells)]
+    below = 0.45 * sum(map(any, labelled[:-1]))
+    size = (sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named + below)
+    figure = new_figure(*size, title, subtitle)
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
-    weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
-    end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
-    largest = [float(np.nanmax(one.weights, initial=0.0)) for one in maps]
-    signed = has_signs(weights)
-    rooted = not signed and maps[0].rows.numbers is not None and is_uneven(largest, end)
-    norm = PowerNorm(0.5, 0, end) if rooted else Normalize(-end if signed else 0, end)
+    norm = _add_scale(figure, list(grid[:, -1]), maps, scaled, sum(heights))
     across = _common_name([one.columns for one in maps]) if columns > 1 else ""
     downwards = _common_name([one.rows for one in maps]) if len(cells) > 1 else ""
     for axes in grid[-1, len(cells[-1]) :]:
@@ -127,34 +116,61 @@ def draw_grid(
         for j, one in enumerate(row):
             axes = grid[i, j]
             draw_map(axes, one, norm)
-            last = _is_last(cells, i, j)
             first = j == 0 or not _same(one.rows, row[j - 1].rows)
             _tick(axes.yaxis, one.rows, heights[i], labelled=first)
-            _tick(axes.xaxis, one.columns, widths[j], labelled=_is_labelled(cells, i, j))
+            _tick(axes.xaxis, one.columns, widths[j], labelled=labelled[i][j])
             if j == 0:
                 own = "" if downwards else translate(one.rows.name)
                 axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{own}".strip())
-            if last and not across:
+            if not across and _is_last(cells, i, j):
                 axes.set_xlabel(translate(one.columns.name))
             if i < len(titles) and titles[i][j]:
                 name = wrapped(titles[i][j], widths[j])
                 axes.set_title(name, fontsize=fitting_size(name, widths[j], 9), pad=4)
-    size = rcParams["axes.labelsize"]
-    if across:
-        figure.supxlabel(translate(across), fontsize=size, color=INK)
-    if downwards:
-        figure.supylabel(translate(downwards), fontsize=size, color=INK)
-    scale = figure.colorbar(
+    for name, write in ((across, figure.supxlabel), (downwards, figure.supylabel)):
+        if name:
+            write(translate(name), fontsize=rcParams["axes.labelsize"], color=INK)
+    return figure
+
+
+def _fitted(cells: Sequence[Sequence[Map]], widest: float) -> tuple[list[float], list[float]]:
+    """Return the inches of the columns and the rows of maps, within `widest` and `TALLEST`."""
+    count = sum(map(len, cells))
+    sizes = [[_inches(one, count) for one in row] for row in cells]
+    widths = [max(row[j][0] for row in sizes if j < len(row)) for j in range(len(cells[0]))]
+    heights = [max(up for _, up in row) for row in sizes]
+    part = min(1.0, widest / sum(widths), TALLEST / sum(heights))
+    return [part * each for each in widths], [part * each for each in heights]
+
+
+def _add_scale(
+    figure: Figure,
+    beside: Sequence[Axes],
+    maps: Sequence[Map],
+    scaled: Sequence[Map],
+    inches: float,
+) -> Normalize:
+    """Add the bar with the colours of weights next to axes, and return the scale of `draw_grid`.
+
+    The axes are `inches` high.
+    """
+    weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
+    end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
+    largest = [float(np.nanmax(one.weights, initial=0.0)) for one in maps]
+    signed = has_signs(weights)
+    rooted = not signed and maps[0].rows.numbers is not None and is_uneven(largest, end)
+    norm = PowerNorm(0.5, 0, end) if rooted else Normalize(-end if signed else 0, end)
+    bar = figure.colorbar(
         ScalarMappable(norm, _colours_of(norm)),
-        ax=list(grid[:, -1]),
+        ax=beside,
         label=say("weight, root scale") if rooted else say("weight"),
         extend=("both" if signed else "max") if beyond else "neither",
         fraction=0.06,
-        shrink=min(1.0, BAR / sum(heights)),
+        shrink=min(1.0, BAR / inches),
         anchor=(0.0, 1.0),
     )
-    scale.outline.set_visible(False)
-    return figure
+    bar.outline.set_visible(False)
+    return norm
 
 
 def _common_name(sides: Sequence[MapAxis]) -> str:

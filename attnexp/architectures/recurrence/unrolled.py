@@ -147,10 +147,7 @@ class UnrolledGradient(torch.autograd.Function):
         by_last, of_x = made[..., : projected + cell.gates * size], cell.of_x(gates, size)
         W, back, W_x = torch.cat([score.W, cell.turned(W_h)], dim=-2), values.mT, W_c.mT
         if _takes(library, cell, score, kept):
-            sizes = (
-                *(score.compiled_as, len(kept), kept.shape[1]),
-                *(size, projected, *values.shape[-2:]),
-            )
+            sizes = (score.compiled_as, *kept.shape[:2], size, projected, *values.shape[-2:])
             given_to = (each.contiguous() for each in (W, W_x, values))
             read = (kept, states, inner, weights, kept.new_empty(keys.shape[-2]))
             written = (own, given, made, *score.compiled_gradients())
