@@ -12,6 +12,7 @@ OWN: Mapping[str, Direction | None] = {
     "bits_per_character_2x": "lower",
     "bits_per_character_4x": "lower",
     "alignment_accuracy_mean": None,
+    "gold_mass_mean": None,
 }
 """The metrics of attnexp whose direction is not that of their words."""
 

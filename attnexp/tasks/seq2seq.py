@@ -91,6 +91,15 @@ def _alignment_metric(name: str, doc: str, **declared: Any) -> Metric:
     return Metric(name, lambda answers: answers.of_head.get(name), doc, validated=True, **declared)
 
 
+def _mean_over_heads(name: str, doc: str, **declared: Any) -> Metric:
+    """Return the metric of all heads that the scorecard calls `name`."""
+
+    def mean(answers: Answers) -> Tensor | None:
+        return None if answers.card is None else answers.card.numbers[name].mean()
+
+    return Metric(f"{name}_mean", mean, f"{doc}, mean over all layers and heads", **declared)
+
+
 METRICS = (
     Metric(
         "exact_match",
@@ -147,13 +156,7 @@ METRICS = (
         milestone=0.9,
         companions={"all heads": "alignment_accuracy_mean", "chance": "alignment_accuracy_chance"},
     ),
-    Metric(
-        "alignment_accuracy_mean",
-        lambda answers: None if answers.card is None else answers.card.alignment_accuracy.mean(),
-        "alignment accuracy, mean over all layers and heads",
-        unit="share",
-        headline=True,
-    ),
+    _mean_over_heads("alignment_accuracy", "alignment accuracy", unit="share", headline=True),
     _guessed(
         "alignment_accuracy_chance",
         "mean alignment accuracy of untrained models of the same shape, with heads chosen alike",
@@ -168,7 +171,14 @@ METRICS = (
     _alignment_metric(
         "after", "share of queries whose largest weight is one key after gold", unit="share"
     ),
-    _alignment_metric("gold_mass", "mean weight on the gold key", better="higher", unit="weight"),
+    _alignment_metric(
+        "gold_mass",
+        "weight on the gold key, mean over queries",
+        better="higher",
+        unit="weight",
+        companions={"all heads": "gold_mass_mean"},
+    ),
+    _mean_over_heads("gold_mass", "weight on the gold key", unit="weight"),
     _alignment_metric(
         "entropy", "entropy of a row of weights over their sum, mean over queries", unit="nats"
     ),
@@ -201,8 +211,9 @@ class SequenceToSequence(Task):
     `METRICS` declares the metrics. Those of the alignment need data with gold keys; see
     `attnexp.attention.alignment.Scorecard`.
 
-    The details `exact_match_by_length` and `gold_mass_by_length` cut exact match and the weight on
-    the gold key by the length of the source without its end symbol. `lengths_in_training` has the
+    The details `exact_match_by_length` and `gold_mass_by_length` cut exact match and the weight of
+    the reported head on the gold key, mean over examples, by the length of the source without its
+    end symbol. `lengths_in_training` has the
     shortest and the longest source of training. The attention of the first `num_shown` test
     examples is kept.
 

@@ -40,6 +40,7 @@ def test_the_signatures_of_sacrebleu_are_those_that_are_told():
                     "all heads": "alignment_accuracy_mean",
                     "chance": "alignment_accuracy_chance",
                 },
+                "gold_mass": {"all heads": "gold_mass_mean"},
             },
         ),
         ("translation", {"bleu": {"chance": "bleu_chance"}}),

@@ -204,6 +204,9 @@ def test_the_head_is_chosen_on_the_validation_set(data):
     assert metrics["alignment_accuracy"] == pytest.approx(heads(metrics)[best])
     assert metrics["alignment_accuracy"] < max(heads(metrics))
     assert metrics["alignment_accuracy_mean"] == pytest.approx(sum(heads(metrics)) / 8)
+    masses = [metrics[f"gold_mass.layer1.head{head}"] for head in range(1, 9)]
+    assert metrics["gold_mass"] == pytest.approx(masses[best])
+    assert metrics["gold_mass_mean"] == pytest.approx(sum(masses) / 8)
 
 
 def test_chance_is_what_untrained_models_reach(data, model):
