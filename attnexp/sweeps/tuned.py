@@ -33,14 +33,7 @@ from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_pla
 from attnexp.sweeps.printed import show_notes, show_plan, warn_of_code
 from attnexp.sweeps.schedule import choose_executor, require_fit, run_compared, run_plan
 from attnexp.sweeps.search import FEW, Choice, Counts, Means, Search, number, numbers_beyond
-
-SEED = "seed"
-
-VALIDATED = ("val_", "loo_", "train_")
-"""The beginnings of numbers that the test set has no part in."""
-
-MOST_BEYOND = 20
-"""The most numbers that are tried beyond an end."""
+from attnexp.sweeps.tuned_settings import EXAMPLE, SEED, TuningSettings
 
 Case = tuple[Choice, Override | None]
 """A configuration, and the compared seed on whose split of a file it is tuned; None for all."""
@@ -132,53 +125,34 @@ def _run_tuning(jobs: "TunedJobs", plan: Plan, executor: Executor) -> dict[Case,
 class TunedJobs:
     """The jobs of a sweep that tunes its configurations, those of the arguments.
 
-    `tune` are the tuned settings as `name=values`, `seeds` those of the tuning runs. If `metric`
-    is None, it is the task's metric for selection, which does not use the test set; else the task's
-    decides among choices within `TIE` of the best. Up to `beyond` numbers are tried on each side
-    of `FEW` positive ones or more while the best one is at an end, in the ratio of the last two
-    there. The two best are tried at the seeds `finals` too, and so is each number after them.
-
-    Raises RequestError if there is nothing to tune, if a seed would both tune and be compared, or
-    twice, and for `beyond` without positive numbers.
+    Raises RequestError if there is nothing to tune, if a seed would both tune and be compared, and
+    for `beyond` without positive numbers.
     """
 
     def __init__(
         self,
         composer: Composer,
         arguments: Sequence[str],
-        tune: Sequence[str],
-        seeds: str,
-        metric: str | None,
-        beyond: int = 0,
-        finals: str = "",
+        settings: TuningSettings,
     ) -> None:
-        if metric is not None and not metric.startswith(VALIDATED):
-            raise RequestError(
-                f"hydra.sweeper.metric={metric} may be of the test set: choose by a number that "
-                f"begins with {', '.join(VALIDATED)}, such as val_loss"
-            )
-        if type(beyond) is not int or not 0 <= beyond <= MOST_BEYOND:
-            raise RequestError(
-                f"hydra.sweeper.beyond must be a whole number from 0 to {MOST_BEYOND}, got {beyond}"
-            )
+        tune, beyond = settings.tune, settings.beyond
         self.composer = composer
-        self._metric = metric
+        self._metric = settings.metric
         self._beyond = beyond
         self._job_numbers = itertools.count()
         self._planned: dict[Choice, PlannedJob] = {}
         parsed = composer.parse([*tune, *arguments])
         overrides = {name: expand(each) for name, each in parsed.items()}
-        seed = composer.config.seed
-        self.compared_seeds = overrides.pop(SEED, (Override(f"{SEED}={seed}", (seed,)),))
-        self.tuning_seeds = expand(composer.parse([f"{SEED}={seeds}"])[SEED])
-        self.final_seeds = expand(composer.parse([f"{SEED}={finals}"])[SEED]) if finals else ()
+        self.compared_seeds = overrides.pop(SEED, _seeds([composer.config.seed]))
+        self.tuning_seeds = _seeds(settings.seeds)
+        self.final_seeds = _seeds(settings.finals)
         self._seeds = (*self.tuning_seeds, *self.final_seeds)
         _require_apart(self._seeds, self.compared_seeds)
         self.names = [name for name in composer.parse(tune) if len(overrides[name]) > 1]
         if not self.names:
             raise RequestError(
-                "there is nothing to tune: give a setting several values, as in "
-                "'hydra.sweeper.tune=[\"optim.lr=0.001,0.01\"]', or choose hydra/sweeper=attnexp"
+                f"there is nothing to tune: give a setting several values, as in {EXAMPLE}, or "
+                "choose hydra/sweeper=attnexp"
             )
         starts = {name: overrides[name] for name in self.names}
         further = {name: _further(name, own, beyond) for name, own in starts.items()}
@@ -361,11 +335,8 @@ class TunedJobs:
 
 
 def _require_apart(tuning: Sequence[Override], compared: Sequence[Override]) -> None:
-    """Raise RequestError for a seed that would tune twice, and for one that is compared too."""
-    seeds = [each.text for each in tuning]
-    if len({*seeds}) < len(seeds):
-        raise RequestError(f"the tuning seeds have one twice: {', '.join(seeds)}")
-    if shared := {each.text for each in compared}.intersection(seeds):
+    """Raise RequestError for a seed that would both tune and be compared."""
+    if shared := {each.text for each in compared} & {each.text for each in tuning}:
         raise RequestError(
             f"{', '.join(sorted(shared))} would both tune and be compared: choose other seeds "
             "with hydra.sweeper.seeds"
@@ -383,12 +354,8 @@ def _data_of(seed: Override) -> Override:
     return Override(f"{DATA_SEED}={_value(seed)}", seed.value)
 
 
-def seeds_text(name: str, seeds: object) -> str:
-    """Return seeds as on the command line. Raises RequestError unless they are whole numbers."""
-    found = list(seeds) if isinstance(seeds, Sequence) and not isinstance(seeds, str) else [None]
-    if not all(type(seed) is int and seed >= 0 for seed in found):
-        raise RequestError(f"{name} must be a list of whole numbers, such as [1001], got {seeds}")
-    return ",".join(map(str, found))
+def _seeds(seeds: Sequence[int]) -> tuple[Override, ...]:
+    return tuple(Override(f"{SEED}={seed}", (seed,)) for seed in seeds)
 
 
 def _all(tried: Mapping[Case, Tried]) -> list[PlannedJob]:

@@ -15,9 +15,10 @@ from sweeping import summaries, until
 from attnexp.config.compose import CommandLine
 from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.sweeps import tuned as tuning
-from attnexp.sweeps.line import compared_jobs, jobs_of
+from attnexp.sweeps.line import compared_jobs, jobs_of, run_sweep
 from attnexp.sweeps.objective import NotMeasuredError
 from attnexp.sweeps.plan import Composer
+from attnexp.sweeps.tuned_settings import TuningSettings
 
 TUNED = ("-m", "hydra/sweeper=tuned", "figures=false", "train.max_epochs=3")
 WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
@@ -124,12 +125,6 @@ def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(the
         (("hydra.sweeper.tune=[]",), "there is nothing to tune"),
         (("hydra.sweeper.tune=['optim.rate=1,2']",), "no setting 'rate' in 'optim'"),
         ((WIDTHS, "hydra.sweeper.metric=val_x", *COMPARED[5:]), "metric 'val_x' is not a choice"),
-        ((WIDTHS, "hydra.sweeper.metric=test_mse"), "test_mse may be of the test set"),
-        ((RATES, "hydra.sweeper.beyond=two"), "must be a whole number from 0 to 20, got two"),
-        ((RATES, "hydra.sweeper.beyond=1000"), "must be a whole number from 0 to 20, got 1000"),
-        ((RATES, "hydra.sweeper.finals=5"), "finals must be a list of whole numbers"),
-        ((RATES, "hydra.sweeper.finals=[a]"), "finals must be a list of whole numbers"),
-        ((RATES, "hydra.sweeper.seeds=null"), "seeds must be a list of whole numbers"),
     ],
 )
 def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
@@ -137,6 +132,68 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
     assert answer.returncode != 0
     assert sentence in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("tune=['seed=0,3']", "tune must have settings that are no seed, got 'seed=0,3'"),
+        ("tune=['++seed =3']", "tune must have settings that are no seed, got '++seed =3'"),
+        ("tune=['data_seed=1,2']", "tune must have settings that are no seed, got 'data_seed=1,2'"),
+        ("tune=3", "tune must be a list, got 3"),
+        ("tune=null", "tune must be a list, got None"),
+        ("tune=true", "tune must be a list, got True"),
+        ("tune='model.width=0.1,2'", "tune must be a list, got 'model.width=0.1,2'"),
+        ("tune=[3]", "tune[0] must be text, got 3"),
+        ("tune=['model.width=1,2',null]", "tune[1] must be text, got None"),
+        ("tune=[{a:3}]", "tune[0] must be text, got {'a': 3}"),
+        ("tune=[[a,b]]", "tune[0] must be text, got ['a', 'b']"),
+        ("tune=['']", "tune must have settings with values, got '': write"),
+        ("tune=['model.width']", "tune must have settings with values, got 'model.width': write"),
+        ("tune=['=3,4']", "tune must have settings with values, got '=3,4': write"),
+        ("seeds=[]", "seeds must have whole numbers from 0 on, such as [1001], got []"),
+        ("seeds=[-1]", "seeds must have whole numbers from 0 on, such as [1001], got [-1]"),
+        ("seeds=[1,1]", "seeds=[1, 1] and hydra.sweeper.finals=[] have a seed twice"),
+        ("seeds=null", "seeds must be a list, got None"),
+        ("seeds=[true]", "seeds[0] must be a whole number, got True"),
+        ("seeds=[9223372036854775808]", "seeds must be within -2^63 and 2^63, got 9.223e+18"),
+        ("finals=5", "finals must be a list, got 5"),
+        ("finals=[a]", "finals[0] must be a whole number, got 'a'"),
+        ("finals=[-1]", "finals must have whole numbers from 0 on, such as [1001], got [-1]"),
+        ("finals=[1000,1001]", "finals=[1000, 1001] have a seed twice: give each once"),
+        ("metric=3", "metric must be null or text, got 3"),
+        ("metric=true", "metric must be null or text, got True"),
+        ("metric=[val_loss]", "metric must be null or text, got ['val_loss']"),
+        ("metric={a:1}", "metric must be null or text, got {'a': 1}"),
+        ("metric=test_mse", "metric=test_mse may be of the test set"),
+        ("beyond=two", "beyond must be a whole number, got 'two'"),
+        ("beyond=null", "beyond must be a whole number, got None"),
+        ("beyond=1000", "beyond must be a whole number from 0 to 20, got 1000"),
+        ("max_batch_size=a", "max_batch_size must be a whole number or null, got 'a'"),
+        ("dry_run=3", "dry_run must be true or false, got 3"),
+    ],
+)
+@pytest.mark.parametrize("run", [run_sweep, compared_jobs])
+def test_a_setting_of_the_sweeper_that_cannot_be_is_named_with_its_value(
+    tmp_path, monkeypatch, run, word, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RequestError, match=re.escape(f"hydra.sweeper.{sentence}")):
+        run(["hydra/sweeper=tuned", "model=gaussian", f"hydra.sweeper.{word}"])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("~hydra.sweeper.tune", "hydra.sweeper.tune has no value"),
+        ("+hydra.sweeper.also=3", "no setting 'also' in 'hydra.sweeper': choose beyond, dry_run"),
+    ],
+)
+def test_a_setting_that_the_sweeper_lacks_is_named(there, word, sentence):
+    answer = there(*TUNED, "model=gaussian", word)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
 
 
 def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succeeds, tmp_path):
@@ -379,7 +436,9 @@ def test_a_search_that_stops_after_any_run_ends_with_the_same_runs_and_choice(
     def run(composer, at_most):
         """Runs so many jobs, in rounds as a sweep does."""
         jobs = tuning.TunedJobs(
-            composer, ["model=additive", "seed=1"], [tune], "1000", None, 2, "1001,1002"
+            composer,
+            ["model=additive", "seed=1"],
+            TuningSettings([tune], [1000], beyond=2, finals=[1001, 1002]),
         )
         while left := {run_of(job) for job in tuning._all(jobs.tried())} - ended:
             for each in sorted(left):
@@ -429,7 +488,6 @@ def test_the_loss_decides_between_values_within_a_percent(searched, second, take
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["hydra.sweeper.finals=[1000,1001]"], "the tuning seeds have one twice"),
         (["hydra.sweeper.finals=[1]"], "would both tune and be compared"),
         (["hydra.sweeper.beyond=1", "optim.lr=0.1,0.2"], "needs 3 positive numbers or more"),
         (["hydra.sweeper.beyond=1", "optim.lr=-1,0.1,0.2"], "needs 3 positive numbers or more"),
