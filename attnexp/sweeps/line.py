@@ -10,8 +10,8 @@ from attnexp.config.compose import CommandLine
 from attnexp.config.messages import ComposeErrors
 from attnexp.config.unknown import UnknownSettingError
 from attnexp.sweeps.plan import Composer, PlannedJob, distinct, make_plan
-from attnexp.sweeps.tuned import TunedJobs
-from attnexp.sweeps.tuned_settings import TuningSettings
+from attnexp.sweeps.tuned.jobs import TunedJobs
+from attnexp.sweeps.tuned.settings import TuningSettings
 
 
 def jobs_of(words: Sequence[str]) -> list[PlannedJob]:

@@ -64,8 +64,9 @@ class TunedSweeper(AttnexpSweeper):
 
     def sweep(self, arguments: list[str]) -> None:
         from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.tuned import TunedJobs, tuned_sweep
-        from attnexp.sweeps.tuned_settings import TuningSettings
+        from attnexp.sweeps.tuned.jobs import TunedJobs
+        from attnexp.sweeps.tuned.settings import TuningSettings
+        from attnexp.sweeps.tuned.sweep import tuned_sweep
 
         settings = TuningSettings(*self.settings)
         with Composer(self.hydra_context, self.config) as composer:

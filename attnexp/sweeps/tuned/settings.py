@@ -14,8 +14,6 @@ VALIDATED = ("val_", "loo_", "train_")
 MOST_BEYOND = 20
 """The most numbers that are tried beyond an end."""
 
-EXAMPLE = "'hydra.sweeper.tune=[\"optim.lr=0.001,0.01\"]'"
-
 
 @dataclass(frozen=True)
 class TuningSettings:
@@ -40,34 +38,28 @@ class TuningSettings:
     def __post_init__(self) -> None:
         for each in self.tune:
             name, sign, _ = each.partition("=")
-            if not name.strip() or not sign:
-                raise RequestError(
-                    f"hydra.sweeper.tune must have settings with values, got '{each}': write it as "
-                    f"in {EXAMPLE}"
-                )
-            if name.strip().lstrip("+") in (SEED, DATA_SEED):
-                raise RequestError(
-                    f"hydra.sweeper.tune must have settings that are no seed, got '{each}': "
-                    "hydra.sweeper.seeds has the seeds of the runs that tune"
-                )
-        for name, seeds in (("seeds", self.seeds), ("finals", self.finals)):
-            if any(seed < 0 for seed in seeds) or (name == "seeds" and not seeds):
-                raise RequestError(
-                    f"hydra.sweeper.{name} must have whole numbers from 0 on, such as [1001], got "
-                    f"{list(seeds)}"
-                )
-        if len({*self.seeds, *self.finals}) < len(self.seeds) + len(self.finals):
-            raise RequestError(
-                f"hydra.sweeper.seeds={list(self.seeds)} and hydra.sweeper.finals="
-                f"{list(self.finals)} have a seed twice: give each once"
-            )
+            name = name.strip().lstrip("+")
+            expected = "settings with values, such as optim.lr=0.001,0.01"
+            _require(bool(name and sign), "tune", expected, f"'{each}'")
+            expected = f"settings other than {SEED} and {DATA_SEED}"
+            _require(name not in (SEED, DATA_SEED), "tune", expected, f"'{each}'")
+        seeds, finals = [*self.seeds], [*self.finals]
+        for name, own in (("seeds", seeds), ("finals", finals)):
+            _require(min(own, default=0) >= 0, name, "whole numbers from 0 on", own)
+        _require(bool(seeds), "seeds", "one seed or more, such as [1000]", seeds)
+        expected = "different from each other and from hydra.sweeper.finals"
+        every = seeds + finals
+        _require(len({*every}) == len(every), "seeds", expected, every)
         if self.metric is not None and not self.metric.startswith(VALIDATED):
             raise RequestError(
                 f"hydra.sweeper.metric={self.metric} may be of the test set: choose by a number "
                 f"that begins with {', '.join(VALIDATED)}, such as val_loss"
             )
-        if not 0 <= self.beyond <= MOST_BEYOND:
-            raise RequestError(
-                f"hydra.sweeper.beyond must be a whole number from 0 to {MOST_BEYOND}, "
-                f"got {self.beyond}"
-            )
+        within = 0 <= self.beyond <= MOST_BEYOND
+        _require(within, "beyond", f"a whole number from 0 to {MOST_BEYOND}", self.beyond)
+
+
+def _require(fits: bool, name: str, expected: str, value: object) -> None:
+    """Raise RequestError, with the name of a setting and its value, unless the value fits."""
+    if not fits:
+        raise RequestError(f"hydra.sweeper.{name} must be {expected}, got {value}")
