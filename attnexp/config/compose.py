@@ -47,7 +47,7 @@ from attnexp.config.hydra_internals import (
 from attnexp.config.job import Job, dirname_as, identified, override_dirname
 from attnexp.config.messages import ComposeErrors, explanation
 from attnexp.config.resolved import HYDRA, register_resolvers
-from attnexp.config.schema import check_type, import_target, lists_of
+from attnexp.config.schema import check_settings, check_type, import_target, lists_of
 from attnexp.config.trust import search_user_modules
 from attnexp.config.unknown import (
     UnknownSettingError,
@@ -478,6 +478,10 @@ def _value(hydra: DictConfig, path: str) -> Any:
     return OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
 
 
+def _plain(value: Any) -> Any:
+    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+
+
 def _check_hydra(hydra: DictConfig) -> None:
     """Raise RequestError for settings of Hydra's that we read before Hydra does."""
     for path, kind in OF_HYDRA.items():
@@ -486,3 +490,5 @@ def _check_hydra(hydra: DictConfig) -> None:
         if OmegaConf.select(hydra, path):
             raise RequestError(f"hydra.{path} has no effect: {instead}")
     require_plugin("sweeper", hydra.sweeper["_target_"], Sweeper)
+    given = {name: _plain(value) for name, value in hydra.sweeper.items() if name != "params"}
+    check_settings(given, import_target(given, "hydra.sweeper"), "hydra.sweeper")

@@ -1,6 +1,7 @@
 """The jobs of a sweep's command line."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import cast
 
 from omegaconf import DictConfig, OmegaConf
@@ -9,7 +10,8 @@ from attnexp.config.compose import CommandLine
 from attnexp.config.messages import ComposeErrors
 from attnexp.config.unknown import UnknownSettingError
 from attnexp.sweeps.plan import Composer, PlannedJob, distinct, make_plan
-from attnexp.sweeps.tuned import TunedJobs, seeds_text
+from attnexp.sweeps.tuned.jobs import TunedJobs
+from attnexp.sweeps.tuned.settings import TuningSettings
 
 
 def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
@@ -55,11 +57,9 @@ def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
         with Composer(context, config) as composer:
             if "tune" not in sweeper:
                 return list(make_plan(composer, composer.axes(given), rerun=False).jobs)
-            seeds = seeds_text("hydra.sweeper.seeds", sweeper.seeds)
-            finals = seeds_text("hydra.sweeper.finals", sweeper.finals)
-            jobs = TunedJobs(
-                composer, given, sweeper.tune, seeds, sweeper.metric, sweeper.beyond, finals
-            )
+            names = [each.name for each in fields(TuningSettings) if each.name in sweeper]
+            settings = TuningSettings(**{name: sweeper[name] for name in names})
+            jobs = TunedJobs(composer, given, settings)
             return list(jobs.plan(jobs.compared(jobs.choose(jobs.tried()))).jobs)
     except ComposeErrors as error:
         raise line.request_error(error) from error

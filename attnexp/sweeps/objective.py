@@ -1,14 +1,15 @@
 """The value of the objective of finished jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attnexp.core.errors import none_of
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
-from attnexp.select.number import number_of, numbers_of
+from attnexp.select.number import metric_of, number_of, numbers_of
 from attnexp.stats.scaled import mean
 from attnexp.sweeps.plan import PlannedJob
+from attnexp.sweeps.search import Choice, Means
 
 
 class NotMeasuredError(Exception):
@@ -49,3 +50,27 @@ def mean_of(jobs: Sequence[PlannedJob], number: str) -> float:
             raise NotMeasuredError(f"metric {none_of(number, numbers_of([run]))}")
         values.append(value)
     return mean(values)
+
+
+def means_of(tried: Mapping[Choice, Sequence[PlannedJob]], given: str | None) -> Means:
+    """Return the means of choices by a metric, or by the task's metric for selection if it is None.
+
+    With a metric the means by the task's are those that decide among ties.
+    """
+    values: dict[Choice, float | None] = {}
+    ties: dict[Choice, float] = {}
+    metric, higher, higher_ties, error = given, False, False, ""
+    for choice, jobs in tried.items():
+        try:
+            metric = metric or selection_of(jobs[0])
+            values[choice] = mean_of(jobs, metric)
+            better = finished(jobs[0]).better
+            higher = better.get(metric_of(metric)) == "higher"
+            if given is not None:
+                own = selection_of(jobs[0])
+                ties[choice] = mean_of(jobs, own)
+                higher_ties = better.get(own) == "higher"
+        except NotMeasuredError as reason:
+            values.setdefault(choice, None)
+            error = str(reason)
+    return Means(metric, higher, values, ties, higher_ties, error)

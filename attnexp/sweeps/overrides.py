@@ -33,6 +33,11 @@ class Override:
     text: str
     value: tuple[Any] | None
 
+    @property
+    def typed(self) -> str:
+        """The value as on the command line."""
+        return self.text.partition("=")[2]
+
 
 @dataclass(frozen=True)
 class Axis:

@@ -146,6 +146,11 @@ def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | Non
     launcher = dict(composer.config.hydra.launcher)
     target = launcher["_target_"]
     if target not in OWN_LAUNCHERS:
+        if max_batch_size is not None and max_batch_size < 1:
+            raise RequestError(
+                "hydra.sweeper.max_batch_size must be null for all jobs, or the number of them "
+                f"from 1 on, got {max_batch_size}"
+            )
         return HydraLauncherExecutor(composer, job_of, max_batch_size)
     if max_batch_size is not None:
         raise RequestError(

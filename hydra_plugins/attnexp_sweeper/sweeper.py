@@ -60,19 +60,15 @@ class TunedSweeper(AttnexpSweeper):
         dry_run: bool = False,
     ) -> None:
         super().__init__(params, max_batch_size, dry_run)
-        self.tune = tune
-        self.seeds = seeds
-        self.metric = metric
-        self.beyond = beyond
-        self.finals = finals
+        self.settings = tune, seeds, metric, beyond, finals
 
     def sweep(self, arguments: list[str]) -> None:
         from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.tuned import TunedJobs, seeds_text, tuned_sweep
+        from attnexp.sweeps.tuned.jobs import TunedJobs
+        from attnexp.sweeps.tuned.settings import TuningSettings
+        from attnexp.sweeps.tuned.sweep import tuned_sweep
 
-        given = [*self.params, *arguments]
-        seeds = seeds_text("hydra.sweeper.seeds", self.seeds)
-        finals = seeds_text("hydra.sweeper.finals", self.finals)
+        settings = TuningSettings(*self.settings)
         with Composer(self.hydra_context, self.config) as composer:
-            jobs = TunedJobs(composer, given, self.tune, seeds, self.metric, self.beyond, finals)
+            jobs = TunedJobs(composer, [*self.params, *arguments], settings)
             tuned_sweep(jobs, self.max_batch_size, self.dry_run)

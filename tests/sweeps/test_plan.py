@@ -148,6 +148,12 @@ def test_a_changed_default_is_another_job(home, fragile):
         ("hydra/launcher=parallel hydra.launcher.n_jobs=two", "n_jobs must be a whole number"),
         ("hydra/launcher=batched hydra.launcher.size=0", "size must be 1 or more, got 0"),
         ("hydra.sweeper.max_batch_size=2", "max_batch_size is for Hydra's launchers"),
+        ("hydra/launcher=joblib hydra.sweeper.max_batch_size=0", "from 1 on, got 0"),
+        ("hydra/launcher=joblib hydra.sweeper.max_batch_size=-1", "from 1 on, got -1"),
+        (
+            "hydra.sweeper.max_batch_size=a",
+            "max_batch_size must be a whole number or null, got 'a'",
+        ),
         ("hydra/launcher=batched batched=false", "trains with batched=true, got batched=false"),
     ],
 )

@@ -14,10 +14,12 @@ from sweeping import summaries, until
 
 from attnexp.config.compose import CommandLine
 from attnexp.core.errors import RequestError, RunFailedError
-from attnexp.sweeps import tuned as tuning
-from attnexp.sweeps.line import compared_jobs, jobs_of
+from attnexp.sweeps import objective
+from attnexp.sweeps.line import compared_jobs, jobs_of, run_sweep
 from attnexp.sweeps.objective import NotMeasuredError
 from attnexp.sweeps.plan import Composer
+from attnexp.sweeps.tuned import jobs as tuning
+from attnexp.sweeps.tuned.settings import TuningSettings
 
 TUNED = ("-m", "hydra/sweeper=tuned", "figures=false", "train.max_epochs=3")
 WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
@@ -124,12 +126,6 @@ def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(the
         (("hydra.sweeper.tune=[]",), "there is nothing to tune"),
         (("hydra.sweeper.tune=['optim.rate=1,2']",), "no setting 'rate' in 'optim'"),
         ((WIDTHS, "hydra.sweeper.metric=val_x", *COMPARED[5:]), "metric 'val_x' is not a choice"),
-        ((WIDTHS, "hydra.sweeper.metric=test_mse"), "test_mse may be of the test set"),
-        ((RATES, "hydra.sweeper.beyond=two"), "must be a whole number from 0 to 20, got two"),
-        ((RATES, "hydra.sweeper.beyond=1000"), "must be a whole number from 0 to 20, got 1000"),
-        ((RATES, "hydra.sweeper.finals=5"), "finals must be a list of whole numbers"),
-        ((RATES, "hydra.sweeper.finals=[a]"), "finals must be a list of whole numbers"),
-        ((RATES, "hydra.sweeper.seeds=null"), "seeds must be a list of whole numbers"),
     ],
 )
 def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
@@ -137,6 +133,72 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
     assert answer.returncode != 0
     assert sentence in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("tune=['seed=0,3']", "settings other than seed and data_seed, got 'seed=0,3'"),
+        ("tune=['++seed =3']", "settings other than seed and data_seed, got '++seed =3'"),
+        ("tune=['data_seed=1,2']", "settings other than seed and data_seed, got 'data_seed=1,2'"),
+        ("tune=3", "tune must be a list, got 3"),
+        ("tune=null", "tune must be a list, got None"),
+        ("tune=true", "tune must be a list, got True"),
+        ("tune='model.width=0.1,2'", "tune must be a list, got 'model.width=0.1,2'"),
+        ("tune=[3]", "tune[0] must be text, got 3"),
+        ("tune=['model.width=1,2',null]", "tune[1] must be text, got None"),
+        ("tune=[{a:3}]", "tune[0] must be text, got {'a': 3}"),
+        ("tune=[[a,b]]", "tune[0] must be text, got ['a', 'b']"),
+        ("tune=['']", "with values, such as optim.lr=0.001,0.01, got ''"),
+        ("tune=['model.width']", "with values, such as optim.lr=0.001,0.01, got 'model.width'"),
+        ("tune=['=3,4']", "with values, such as optim.lr=0.001,0.01, got '=3,4'"),
+        ("seeds=[]", "seeds must be one seed or more, such as [1000], got []"),
+        ("seeds=[-1]", "seeds must be whole numbers from 0 on, got [-1]"),
+        ("seeds=[1,1]", "from each other and from hydra.sweeper.finals, got [1, 1]"),
+        ("seeds=null", "seeds must be a list, got None"),
+        ("seeds=[true]", "seeds[0] must be a whole number, got True"),
+        ("seeds=[9223372036854775808]", "seeds must be within -2^63 and 2^63, got 9.223e+18"),
+        ("finals=5", "finals must be a list, got 5"),
+        ("finals=[a]", "finals[0] must be a whole number, got 'a'"),
+        ("finals=[-1]", "finals must be whole numbers from 0 on, got [-1]"),
+        (
+            "finals=[1000,1001]",
+            "from each other and from hydra.sweeper.finals, got [1000, 1000, 1001]",
+        ),
+        ("metric=3", "metric must be null or text, got 3"),
+        ("metric=true", "metric must be null or text, got True"),
+        ("metric=[val_loss]", "metric must be null or text, got ['val_loss']"),
+        ("metric={a:1}", "metric must be null or text, got {'a': 1}"),
+        ("metric=test_mse", "metric=test_mse may be of the test set"),
+        ("beyond=two", "beyond must be a whole number, got 'two'"),
+        ("beyond=null", "beyond must be a whole number, got None"),
+        ("beyond=1000", "beyond must be a whole number from 0 to 20, got 1000"),
+        ("max_batch_size=a", "max_batch_size must be a whole number or null, got 'a'"),
+        ("dry_run=3", "dry_run must be true or false, got 3"),
+    ],
+)
+@pytest.mark.parametrize("run", [run_sweep, compared_jobs])
+def test_a_setting_of_the_sweeper_that_cannot_be_is_named_with_its_value(
+    tmp_path, monkeypatch, run, word, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RequestError, match=re.escape(sentence)) as error:
+        run(["hydra/sweeper=tuned", "model=gaussian", f"hydra.sweeper.{word}"])
+    assert f"hydra.sweeper.{word.partition('=')[0]}" in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("~hydra.sweeper.tune", "hydra.sweeper.tune has no value"),
+        ("+hydra.sweeper.also=3", "no setting 'also' in 'hydra.sweeper': choose beyond, dry_run"),
+    ],
+)
+def test_a_setting_that_the_sweeper_lacks_is_named(there, word, sentence):
+    answer = there(*TUNED, "model=gaussian", word)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
 
 
 def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succeeds, tmp_path):
@@ -184,10 +246,10 @@ def test_a_split_that_no_seed_draws_is_tuned_once_for_all_seeds(succeeds, tmp_pa
 def test_each_split_is_compared_once_at_its_own_best_value(tmp_path, monkeypatch, better, best):
     means = {(0, 0.1): 3.0, (0, 0.2): 5.0, (1, 0.1): 5.0, (1, 0.2): 3.0}
     at = lambda settings: (settings["data_seed"], settings["optim"]["lr"])  # noqa: E731
-    monkeypatch.setattr(tuning, "_has_ended", lambda _: True)
-    monkeypatch.setattr(tuning, "selection_of", lambda _: "m")
-    monkeypatch.setattr(tuning, "mean_of", lambda jobs, _: means[at(jobs[0].settings)])
-    monkeypatch.setattr(tuning, "finished", lambda _: SimpleNamespace(better={"m": better}))
+    monkeypatch.setattr(tuning, "has_ended", lambda _: True)
+    monkeypatch.setattr(objective, "selection_of", lambda _: "m")
+    monkeypatch.setattr(objective, "mean_of", lambda jobs, _: means[at(jobs[0].settings)])
+    monkeypatch.setattr(objective, "finished", lambda _: SimpleNamespace(better={"m": better}))
     monkeypatch.chdir(tmp_path)
     tune = "hydra.sweeper.tune=['optim.lr=0.1,0.2']"
     jobs = compared_jobs(["hydra/sweeper=tuned", tune, "model=additive", "data=nile", "seed=0,1"])
@@ -258,22 +320,22 @@ def searched(tmp_path, monkeypatch):
                 raise NotMeasuredError("it diverged")
             return sum(found) / len(found)
 
-        monkeypatch.setattr(tuning, "_has_ended", lambda _: True)
-        monkeypatch.setattr(tuning, "mean_of", number)
-        monkeypatch.setattr(tuning, "selection_of", lambda _: "loss")
+        monkeypatch.setattr(tuning, "has_ended", lambda _: True)
+        monkeypatch.setattr(objective, "mean_of", number)
+        monkeypatch.setattr(objective, "selection_of", lambda _: "loss")
         summary = SimpleNamespace(better={"loss": "lower", "val_accuracy": "higher"})
-        monkeypatch.setattr(tuning, "finished", lambda _: summary)
+        monkeypatch.setattr(objective, "finished", lambda _: summary)
         seen = {}
-        search_of = tuning.TunedJobs._search
+        search_of = tuning.TunedJobs._tried
 
-        def recorded(own, jobs):
-            found = search_of(own, jobs)
+        def recorded(own, case):
+            found = search_of(own, case)
             for at_choice in found.values():
                 for job in at_choice:
                     seen.setdefault(job.settings["seed"], []).append(job.settings["optim"]["lr"])
             return found
 
-        monkeypatch.setattr(tuning.TunedJobs, "_search", recorded)
+        monkeypatch.setattr(tuning.TunedJobs, "_tried", recorded)
         line = [
             *("hydra/sweeper=tuned", "model=additive", "seed=1"),
             *("hydra.sweeper.tune=['optim.lr=0.002,0.005,0.0125']", *words),
@@ -369,19 +431,21 @@ def test_a_search_that_stops_after_any_run_ends_with_the_same_runs_and_choice(
         noise = random.Random(f"{rate} {seed} {draw}").uniform(0.2, 1.8)
         return noise * abs(math.log(rate / 0.05))
 
-    monkeypatch.setattr(tuning, "_has_ended", lambda job: run_of(job) in ended)
-    monkeypatch.setattr(tuning, "mean_of", lambda jobs, _: sum(map(loss, jobs)) / len(jobs))
-    monkeypatch.setattr(tuning, "selection_of", lambda job: loss(job) and "loss")
-    monkeypatch.setattr(tuning, "finished", lambda _: SimpleNamespace(better={"loss": "lower"}))
+    monkeypatch.setattr(tuning, "has_ended", lambda job: run_of(job) in ended)
+    monkeypatch.setattr(objective, "mean_of", lambda jobs, _: sum(map(loss, jobs)) / len(jobs))
+    monkeypatch.setattr(objective, "selection_of", lambda job: loss(job) and "loss")
+    monkeypatch.setattr(objective, "finished", lambda _: SimpleNamespace(better={"loss": "lower"}))
     tune = "optim.lr=0.002,0.005,0.0125"
     context, config = CommandLine.read(["-m", "hydra/sweeper=tuned"]).composed_sweep()
 
     def run(composer, at_most):
         """Runs so many jobs, in rounds as a sweep does."""
         jobs = tuning.TunedJobs(
-            composer, ["model=additive", "seed=1"], [tune], "1000", None, 2, "1001,1002"
+            composer,
+            ["model=additive", "seed=1"],
+            TuningSettings([tune], [1000], beyond=2, finals=[1001, 1002]),
         )
-        while left := {run_of(job) for job in tuning._all(jobs.tried())} - ended:
+        while left := {run_of(job) for job in tuning.jobs_in(jobs.tried().values())} - ended:
             for each in sorted(left):
                 if len(ended) == at_most:
                     return None
@@ -429,7 +493,6 @@ def test_the_loss_decides_between_values_within_a_percent(searched, second, take
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["hydra.sweeper.finals=[1000,1001]"], "the tuning seeds have one twice"),
         (["hydra.sweeper.finals=[1]"], "would both tune and be compared"),
         (["hydra.sweeper.beyond=1", "optim.lr=0.1,0.2"], "needs 3 positive numbers or more"),
         (["hydra.sweeper.beyond=1", "optim.lr=-1,0.1,0.2"], "needs 3 positive numbers or more"),

@@ -1,0 +1,65 @@
+"""The settings of a sweep that tunes, as `hydra.sweeper` has them with `hydra/sweeper=tuned`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attnexp.core.errors import RequestError
+from attnexp.select.configurations import DATA_SEED
+
+SEED = "seed"
+
+VALIDATED = ("val_", "loo_", "train_")
+"""The beginnings of numbers that the test set has no part in."""
+
+MOST_BEYOND = 20
+"""The most numbers that are tried beyond an end."""
+
+
+@dataclass(frozen=True)
+class TuningSettings:
+    """The settings of a sweep that tunes, each of its type.
+
+    `tune` are the tuned settings as `name=values`, `seeds` those of the tuning runs. If `metric`
+    is None, it is the task's metric for selection, which does not use the test set; else the task's
+    decides among choices within `TIE` of the best. Up to `beyond` numbers are tried on each side
+    of `FEW` positive ones or more while the best one is at an end, in the ratio of the last two
+    there. The two best are tried at the seeds `finals` too, and so is each number after them.
+
+    Raises RequestError for a tuned seed or a word without values, without seeds, for a seed below 0
+    or twice, for a metric that may be of the test set, and for `beyond` out of its range.
+    """
+
+    tune: Sequence[str]
+    seeds: Sequence[int]
+    metric: str | None = None
+    beyond: int = 0
+    finals: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        for each in self.tune:
+            name, sign, _ = each.partition("=")
+            name = name.strip().lstrip("+")
+            expected = "settings with values, such as optim.lr=0.001,0.01"
+            _require(bool(name and sign), "tune", expected, f"'{each}'")
+            expected = f"settings other than {SEED} and {DATA_SEED}"
+            _require(name not in (SEED, DATA_SEED), "tune", expected, f"'{each}'")
+        seeds, finals = [*self.seeds], [*self.finals]
+        for name, own in (("seeds", seeds), ("finals", finals)):
+            _require(min(own, default=0) >= 0, name, "whole numbers from 0 on", own)
+        _require(bool(seeds), "seeds", "one seed or more, such as [1000]", seeds)
+        expected = "different from each other and from hydra.sweeper.finals"
+        every = seeds + finals
+        _require(len({*every}) == len(every), "seeds", expected, every)
+        if self.metric is not None and not self.metric.startswith(VALIDATED):
+            raise RequestError(
+                f"hydra.sweeper.metric={self.metric} may be of the test set: choose by a number "
+                f"that begins with {', '.join(VALIDATED)}, such as val_loss"
+            )
+        within = 0 <= self.beyond <= MOST_BEYOND
+        _require(within, "beyond", f"a whole number from 0 to {MOST_BEYOND}", self.beyond)
+
+
+def _require(fits: bool, name: str, expected: str, value: object) -> None:
+    """Raise RequestError, with the name of a setting and its value, unless the value fits."""
+    if not fits:
+        raise RequestError(f"hydra.sweeper.{name} must be {expected}, got {value}")
