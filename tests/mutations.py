@@ -43,19 +43,19 @@ FAULTS = (
         "several = counts",
     ),
     (
-        "cards/judge.py",
-        "[{number_text(-difference.high)}, {number_text(-difference.low)}]",
-        "[{number_text(-difference.low)}, {number_text(-difference.high)}]",
+        "stats/compare.py",
+        "low, high = -self.high, -self.low",
+        "low, high = -self.low, -self.high",
     ),
     (
-        "cards/judge.py",
-        "more = len(one.learned) * other.n > len(other.learned) * one.n",
-        "more = len(one.learned) > len(other.learned)",
+        "select/judge.py",
+        "more = len(one.learned) * two.n > len(two.learned) * one.n",
+        "more = len(one.learned) > len(two.learned)",
     ),
     (
-        "cards/judge.py",
-        "if one and other and (p := one.p_against(other)) <= LEVEL:",
-        "if one and other and (p := one.p_against(other)) <= 2 * LEVEL:",
+        "select/judge.py",
+        "if one and two and (p := one.p_against(two)) <= level:",
+        "if one and two and (p := one.p_against(two)) <= 2 * level:",
     ),
     (
         "claims/bounded.py",
@@ -208,7 +208,7 @@ FAULTS = (
         "top = (min if self.higher else max)(found.values())",
     ),
     (
-        "tables/learning.py",
+        "select/judge.py",
         "way[value] >= 1 - NEAR",
         "way[value] >= NEAR",
     ),

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.core.console import number_text
+from attnexp.select.judge import judge, modes_of
 from attnexp.select.sample import Sample, standings, with_diverged
-from attnexp.stats.compare import Standing, Word, fewest_seeds
+from attnexp.stats.compare import Standing, Word
 from attnexp.stats.flips import adjusted_p
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.paired import paired
 from attnexp.stats.scaled import mean
-from attnexp.tables.learning import modes_of
 
 MOST_NAMED = 3
 """The differences that a card names in words."""
@@ -133,34 +133,28 @@ def _verdict(
     samples: tuple[Sample, Sample],
     standing: Standing,
 ) -> CardVerdict:
-    names = (trial.name, rows[0].label, rows[1].label)
-    one, other = map(modes_of, samples)
+    """Return the verdict on two rows. The standing is that of the baseline next to the subject."""
+    found = judge(*samples, standing.turned(), trial.equal_within)
     means = [mean(sample.means) for sample in samples]
-    metric = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
-    size = _size(samples[0], means)
     sign = 1.0 if trial.better == "higher" else -1.0
     apart = paired(samples[0].values, samples[1].values)
-    apart = {seed: sign * number for seed, number in apart.items()}
-    seeds = len(apart)
-    if one and other and (p := one.p_against(other)) <= LEVEL:
-        more = len(one.learned) * other.n > len(other.learned) * one.n
-        because = f"{one} and {other} seeds learned, p = {p:.2g}"
-        return CardVerdict(*names, Word.BETTER if more else Word.WORSE, because, size, apart)
-    # the standing is that of the baseline next to the subject
-    turned = {Word.WORSE: Word.BETTER, Word.BETTER: Word.WORSE, Word.EQUAL: Word.EQUAL}
-    word = turned.get(standing.word or Word.TIED, Word.TIED)
-    fails = one and other and not one.learned and not other.learned
-    if fails and word not in TOLD_APART:
-        return CardVerdict(*names, Word.NEITHER_LEARNS, metric, 0.0, apart)
-    if seeds < fewest_seeds(LEVEL):
-        return CardVerdict(*names, Word.FEW, f"{metric}, {seeds} seeds", 0.0, apart)
-    if all(sample.solves(trial.equal_within) for sample in samples):
-        return CardVerdict(*names, Word.BOTH_SOLVE, metric, 0.0, apart)
-    difference = standing.difference
-    assert difference is not None
-    interval = f"[{number_text(-difference.high)}, {number_text(-difference.low)}]"
-    because = f"{metric}, difference {number_text(-difference.mean)} {interval}, {seeds} seeds"
-    return CardVerdict(*names, word, because, size, apart)
+    because = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
+    if found.because:
+        because = found.because
+    elif found.word is Word.FEW:
+        because += f", {len(apart)} seeds"
+    elif found.word not in NOTHING_TOLD and (difference := found.difference):
+        interval = f"[{number_text(difference.low)}, {number_text(difference.high)}]"
+        because += f", difference {number_text(difference.mean)} {interval}, {len(apart)} seeds"
+    return CardVerdict(
+        trial.name,
+        rows[0].label,
+        rows[1].label,
+        found.word,
+        because,
+        0.0 if found.word in (*NOTHING_TOLD, Word.FEW) else _size(samples[0], means),
+        {seed: sign * number for seed, number in apart.items()},
+    )
 
 
 def ahead(trial: TrialResult) -> list[bool]:

@@ -11,8 +11,8 @@ from attnexp.claims.claim import IS, Claim
 from attnexp.claims.stored import (
     COMPUTED,
     FOLDER,
+    ended_runs,
     evidence_of,
-    finished_runs,
     first_words,
     origin_of,
     read_points,
@@ -52,7 +52,7 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
     """
     console.print_line(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     folder = FOLDER / name
-    has_results = os.path.exists(folder / COMPUTED) or bool(finished_runs(folder))
+    has_results = os.path.exists(folder / COMPUTED) or bool(ended_runs(folder))
     with writable("outputs", folder):
         record_prediction(folder, claim.prediction.date, claim.prediction.says, has_results)
     if claim.computes:
@@ -105,7 +105,7 @@ def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None) -> None:
     from attnexp.config.probing import lacking, probe_missing
     from attnexp.config.trust import read_trust
 
-    for run in lacking(runs, claim.probe):
+    for run in lacking([run for run in runs if run.finished], claim.probe):
         with _step(["probe", run.path, *claim.probe, *own_words(config_dir)]):
             laws, trust = read_laws(config_dir), read_trust([], config_dir)
             probe_missing([run], claim.probe, laws, trust)

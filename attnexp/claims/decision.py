@@ -94,7 +94,7 @@ class Decision(ABC):
 
     @abstractmethod
     def decide(self, evidence: Evidence) -> Verdict:
-        """Return the verdict of finished runs, in any order, and of computed points.
+        """Return the verdict of runs that have ended, in any order, and of computed points.
 
         Raises RequestError for evidence that is not that of the claim.
         """

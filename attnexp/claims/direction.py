@@ -1,29 +1,29 @@
 """A decision by which of two rows of runs is better."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from attnexp.claims.decision import Decision, Verdict, if_no_seed_fails
 from attnexp.claims.evidence import Evidence
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
+from attnexp.select.judge import judge
 from attnexp.select.sample import standings
 from attnexp.stats.compare import Rule, Word
-from attnexp.stats.paired import paired
 from attnexp.stats.power import seeds_needed
 
 
 class Direction(Decision):
     """The runs that fit the test `first` are better by a `metric` than those that fit `second`.
 
-    The test is that of the tables: sign flips of the differences paired by seed. Rows that are
-    equal to within `equal_within` are neither better nor worse. With `says` "better" the claim is
-    `reproduced` if the second row is worse, and `not reproduced` if the first is, or if both are
-    equal. With `says` "equal" it is `reproduced` if they are equal, and `not reproduced` if either
-    is worse. If "better" is claimed and both means are within `equal_within` of the best possible
-    value of the metric, 1 for shares and 0 for losses, the word is `both solve it`: there is
-    nothing to tell them by. Else it is `cannot tell`. That rows are equal, or solve it, holds if no
-    seed fails, and the sentence says how many may.
+    The verdict is that of `judge`: by the seeds that learned, if Fisher's exact test tells them
+    apart, and else by sign flips of the differences paired by seed. A run that diverged has the
+    worst value. With `says` "better" the claim is `reproduced` if the first row is better, and `not
+    reproduced` if it is worse or equal to within `equal_within`. With `says` "equal" it is
+    `reproduced` if they are equal, and `not reproduced` if one is better. If "better" is claimed
+    and both means are within `equal_within` of the best possible value of the metric, 1 for shares
+    and 0 for losses, the word is `both solve it`: there is nothing to tell them by. Else it is
+    `cannot tell`, also if neither row learns. That rows are equal, or solve it, holds if no seed
+    fails, and the sentence says how many may.
     """
 
     def __init__(
@@ -46,39 +46,37 @@ class Direction(Decision):
         return (self.metric,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        samples = [evidence.sample(self.metric, where) for where in (self.first, self.second)]
-        better = samples[0].better
-        if better is None:
+        first, second = evidence.samples(self.metric, self.first, self.second)
+        if first.better is None:
             raise RequestError(f"{self.metric} does not rank: no runs are better by it")
-        rule = Rule(better, self.equal_within, interim_analyses=evidence.tests)
-        fewest = min(len(sample.values) for sample in samples)
+        rule = Rule(first.better, self.equal_within, interim_analyses=evidence.tests)
+        fewest = min(len(first.values), len(second.values))
         if fewest < 2:
             return Verdict("cannot tell", "a row has fewer than two seeds", rule.least - fewest)
-        if not paired(samples[0].values, samples[1].values):
+        standing, _ = standings([first, second], self.equal_within, evidence.tests, reference=1)
+        if (difference := standing.difference) is None:
             return Verdict("cannot tell", "the rows share no seed", rule.least)
-        compared = standings(samples, self.equal_within, evidence.tests)
-        (worst,) = (i for i in (0, 1) if compared[i].difference is not None)
-        found = compared[worst].difference
-        assert found is not None
-        standing = compared[worst]
-        if standing.word is Word.BEST and found.pairs >= rule.least:  # their means are the same
-            inside = max(abs(found.low), abs(found.high)) <= self.equal_within
-            standing = replace(standing, word=Word.EQUAL if inside else Word.TIED)
-        names = (self.first, self.second)
+        found = judge(first, second, standing, self.equal_within, evidence.level)
+        solved = found.word is Word.BOTH_SOLVE
+        word = standing.word if solved and self.says == "equal" else found.word
+        ends = f"[{number_text(difference.low)}, {number_text(difference.high)}]"
         text = (
-            f"{self.metric} of {names[worst]} minus that of {names[1 - worst]} is "
-            f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}] over "
-            f"{found.pairs} seeds: {standing.text()}"
+            f"{self.metric} of {self.first} minus that of {self.second} is "
+            f"{number_text(difference.mean)} {ends} over {difference.pairs} seeds: "
+            f"{found.because or found.word}"
         )
-        solved = all(each.solves(self.equal_within) for each in samples)
-        if found.pairs >= rule.least and self.says == "better" and solved:
-            return Verdict(Word.BOTH_SOLVE.value, text + if_no_seed_fails(found.pairs))
-        if standing.word in (Word.WORSE, Word.EQUAL):
-            equal = standing.word is Word.EQUAL
-            claimed = equal if self.says == "equal" else not equal and worst == 1
-            text += if_no_seed_fails(found.pairs) if equal else ""
+        if word in (Word.BETTER, Word.WORSE):
+            claimed = self.says == "better" and word is Word.BETTER
             return Verdict("reproduced" if claimed else "not reproduced", text)
-        if found.pairs < rule.least:
-            return Verdict("cannot tell", text, rule.least - found.pairs)
-        needed = seeds_needed(found, rule)
-        return Verdict("cannot tell", text, None if needed is None else needed - found.pairs)
+        if word is Word.EQUAL:
+            text += if_no_seed_fails(difference.pairs)
+            return Verdict("reproduced" if self.says == "equal" else "not reproduced", text)
+        if word is Word.BOTH_SOLVE:
+            return Verdict("both solve it", text + if_no_seed_fails(difference.pairs))
+        if word is Word.NEITHER_LEARNS:
+            return Verdict("cannot tell", text)
+        if word is Word.FEW:
+            text += f", better on {difference.better}"
+            return Verdict("cannot tell", text, rule.least - difference.pairs)
+        needed = seeds_needed(difference, rule)
+        return Verdict("cannot tell", text, None if needed is None else needed - difference.pairs)

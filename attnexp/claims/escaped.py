@@ -41,7 +41,7 @@ class Escaped(Decision):
         return (self.metric,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        rows = [evidence.sample(self.metric, where).means for where in (self.first, self.second)]
+        rows = [each.means for each in evidence.samples(self.metric, self.first, self.second)]
         seeds = [len(row) for row in rows]
         escaped = [sum(map(self.bound.holds, row)) for row in rows]
         p = fisher_larger(escaped[0], seeds[0], escaped[1], seeds[1])

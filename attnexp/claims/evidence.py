@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
+import numpy as np
 
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import AT, numbers_of, require_number
-from attnexp.select.sample import Sample, sample_of
+from attnexp.select.sample import Sample, diverged_in, sample_of, with_diverged
 from attnexp.select.where import matching
 from attnexp.stats.intervals import LEVEL
 
@@ -33,11 +34,11 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True)
 class Evidence:
-    """The finished runs of a claim, one for each configuration and seed, and its points.
+    """The runs of a claim that have ended, one for each configuration and seed, and its points.
 
-    `left_out` is the number of finished runs in the folder of the claim that its sweeps
-    do not name now. `tests` is the number of tests that share the 5% of false verdicts:
-    those of a claim of several parts, and interim looks.
+    A run that diverged has ended. `left_out` is the number of such runs in the folder of the claim
+    that its sweeps do not name now. `tests` is the number of tests that share the 5% of false
+    verdicts: those of a claim of several parts, and interim analyses.
     """
 
     runs: Sequence[Run] = ()
@@ -65,12 +66,19 @@ class Evidence:
         return chosen
 
     def sample(self, number: str, where: str | None = None) -> Sample:
-        """Return a number by seed, of the runs that fit the test.
+        """Return a number by seed, of the runs that fit the test. See `samples`."""
+        return self.samples(number, where)[0]
+
+    def samples(self, number: str, *rows: str | None) -> list[Sample]:
+        """Return a number by seed, for the runs that fit each test; a row is all runs without one.
 
         The number is named as `select.number` says, or is a computed point: `largest weight@64` is
-        the curve `largest weight` at 64. Raises RequestError if no run fits, if two of one seed do,
-        and if nothing has the number.
+        the curve `largest weight` at 64. A run that diverged has the worst value. Raises
+        RequestError if no run fits, if two of one seed do, and if nothing has the number.
         """
+        return with_diverged([self._sample(number, where) for where in rows])
+
+    def _sample(self, number: str, where: str | None) -> Sample:
         curve, _, place = number.partition(AT)
         points = {
             point.seed: {0: point.y}
@@ -80,7 +88,8 @@ class Evidence:
         if points:
             return Sample(number, points)
         runs = require_number(self.chosen(where), number)
-        measured = runs.only(runs.data[number].notna())
+        diverged = np.array([diverged_in(run, number) for run in runs.runs], dtype=bool)
+        measured = runs.only(runs.data[number].notna() | diverged)
         seeds = Counter(measured.data["seed"])
         if several := [seed for seed, count in seeds.items() if count > 1]:
             raise RequestError(f"several runs of seed {several[0]} fit {where or 'the claim'}")

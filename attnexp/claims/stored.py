@@ -138,9 +138,10 @@ def first_words(
     return [*own_words(config_dir), *(override.text for override in first.overrides)]
 
 
-def finished_runs(folder: Path) -> list[Run]:
-    """Return the finished runs below a folder, none if it is not there."""
-    return [run for run in collect([folder]).runs if run.finished] if os.path.isdir(folder) else []
+def ended_runs(folder: Path) -> list[Run]:
+    """Return the runs below a folder that finished or diverged, none if it is not there."""
+    found = collect([folder]).runs if os.path.isdir(folder) else []
+    return [run for run in found if run.finished or run.summary.diverged]
 
 
 def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = FOLDER) -> Evidence:
@@ -153,7 +154,7 @@ def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = F
     folder = root / name
     found = [
         run
-        for run in finished_runs(folder)
+        for run in ended_runs(folder)
         if not (run.summary.tuning and run.summary.tuning.tuning_run)
     ]
     seeds = sorted({run.seed for run in found if run.seed >= claim.first_seed})

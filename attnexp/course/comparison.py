@@ -18,6 +18,7 @@ from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.select.configurations import without_repeats, without_tuning_runs
 from attnexp.select.frame import Frame, make_frame
+from attnexp.select.judge import judge
 from attnexp.select.number import number_of, with_numbers
 from attnexp.select.sample import Sample, sample_of, standings
 from attnexp.stats.compare import Word, fewest_seeds
@@ -118,19 +119,18 @@ def _answered(
     labels: tuple[str, str], samples: Sequence[Sample], answer: ExerciseAnswer
 ) -> Iterator[Check]:
     """Yield whether the answer has the paired difference, its interval and the right verdict."""
-    compared = standings(samples)
-    # The verdict is on the side that is not the best; the exercise asks for first minus second.
-    side = next(i for i, one in enumerate(compared) if one.difference is not None)
-    found, sign = compared[side].difference, 1 - 2 * side
-    assert found is not None
-    mean, ends = sign * found.mean, sorted([sign * found.low, sign * found.high])
+    standing, _ = standings(samples, reference=1)
+    found = judge(samples[0], samples[1], standing, equal_within=0.0)
+    assert (difference := found.difference) is not None
+    ends = [difference.low, difference.high]
     differences = list(paired(samples[0].values, samples[1].values).values())
     name = f"the mean of {' minus '.join(labels)}"
     by_results = {"the 95% interval of it by `attnexp results`": ends}
-    yield from stated_difference(answer, name, mean, differences, by_results)
-    worse = [one.word is Word.WORSE for one in compared]
-    right = labels[worse.index(False)] if any(worse) else UNDECIDED
+    yield from stated_difference(answer, name, difference.mean, differences, by_results)
+    right = {Word.BETTER: labels[0], Word.WORSE: labels[1]}.get(found.word, UNDECIDED)
     text = "the conclusion of the paired test by which `attnexp results` compares rows"
+    if found.because:
+        text = f"the conclusion of Fisher's exact test: {found.because}"
     if answer.better == right:
         yield Check("conclusion", True, f"`better: {right}` is {text}")
     else:

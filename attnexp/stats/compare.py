@@ -37,6 +37,12 @@ class Difference:
     sd: float
     tests: int
 
+    def turned(self) -> "Difference":
+        """Return the difference of the other row minus this one."""
+        low, high = -self.high, -self.low
+        better, worse = self.worse, self.better
+        return replace(self, mean=-self.mean, low=low, high=high, better=better, worse=worse)
+
 
 class Word(StrEnum):
     """The words of all verdicts on a row next to another one, the best of its table if not given.
@@ -68,6 +74,10 @@ class Word(StrEnum):
     NO_VALUE = "no value"
 
 
+TURNED = {Word.BETTER: Word.WORSE, Word.WORSE: Word.BETTER}
+"""The word on the other of two rows, where it is another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How a row compares with the best of its table, or with a given row.
@@ -79,6 +89,11 @@ class Standing:
     p: float | None = None
     difference: Difference | None = None
     beaten_by: int | None = None
+
+    def turned(self) -> "Standing":
+        """Return the standing of the other row next to this one."""
+        word = TURNED.get(self.word, self.word) if self.word else None
+        return replace(self, word=word, difference=self.difference and self.difference.turned())
 
     def text(self, units: str = "seeds") -> str | None:
         """Return the word, or what was seen on so few `units` that there is none: `worse on 3`."""

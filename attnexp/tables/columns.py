@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from attnexp.core.language import said
 from attnexp.runs.probed import FACTS
+from attnexp.select.judge import modes_of
 from attnexp.stats.compare import Difference, Word
 from attnexp.stats.scaled import mean
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry
 from attnexp.tables.grid import NOTHING, GridCell, numbers_cell
-from attnexp.tables.learning import modes_of
 
 STANDINGS = {
     Word.BEST: said("best"),

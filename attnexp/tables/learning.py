@@ -1,64 +1,12 @@
 """Seeds that learned and seeds that did not, counted apart."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from attnexp.core.console import number_text
-from attnexp.select.sample import Sample
-from attnexp.stats.exact import fisher, most_failing
+from attnexp.select.judge import Modes, modes_of
+from attnexp.stats.exact import most_failing
 from attnexp.stats.scaled import mean
 from attnexp.tables.entries import ResultsTable, TableEntry
-
-NEAR = 1 / 3
-"""The part of the way from chance to solved that still counts as one of them."""
-
-
-@dataclass(frozen=True)
-class Modes:
-    """The values of the seeds that learned, and of those that did not."""
-
-    learned: Sequence[float]
-    failed: Sequence[float]
-
-    @property
-    def n(self) -> int:
-        """The number of seeds."""
-        return len(self.learned) + len(self.failed)
-
-    @property
-    def are_two(self) -> bool:
-        """Whether there are seeds of both kinds."""
-        return bool(self.learned and self.failed)
-
-    def __str__(self) -> str:
-        return f"{len(self.learned)} of {self.n}"
-
-    def p_against(self, other: "Modes") -> float:
-        """Return p of Fisher's exact test that seeds of both learn equally often."""
-        return fisher(len(self.learned), self.n, len(other.learned), other.n)
-
-
-def modes_of(sample: Sample | None) -> Modes | None:
-    """Return the seeds of a row that learned, and those that did not.
-
-    A seed has learned if it is in the last third of the way from chance to solved, and has not if
-    it is in the first. Solved is the better end of the range of the metric's unit: 1 for shares, 0
-    for errors. Chance is what the metric declares: guessed answers, or the mean of the targets.
-    None if a seed is in between, so that there are no two modes, and for a metric without
-    either.
-    """
-    if sample is None or sample.better is None:
-        return None
-    solved = sample.best
-    chance = sample.companions.get("chance", 0.0 if sample.better == "higher" else None)
-    if chance is None or chance == solved or not math.isfinite(solved):
-        return None
-    values = sorted(sample.means)
-    way = {value: (value - chance) / (solved - chance) for value in values}
-    learned = [value for value in values if way[value] >= 1 - NEAR]
-    failed = [value for value in values if way[value] <= NEAR]
-    return Modes(learned, failed) if len(learned) + len(failed) == len(values) > 0 else None
 
 
 def mode_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:

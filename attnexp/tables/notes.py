@@ -17,13 +17,13 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.summary import ENDED
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
+from attnexp.select.judge import modes_of
 from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit
 from attnexp.stats.compare import Rule, Word
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import listed
-from attnexp.tables.learning import modes_of
 from attnexp.tables.no_effect import RATE, unlike_best, without_effect
 from attnexp.tables.sentences import row_in_list, row_name
 

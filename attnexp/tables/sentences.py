@@ -8,13 +8,13 @@ from itertools import pairwise
 from attnexp.core.console import count_text, number_text
 from attnexp.core.language import capitalized, joined, said
 from attnexp.select.configurations import is_data, label
+from attnexp.select.judge import modes_of
 from attnexp.stats.compare import Word, equal_means, fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest
 from attnexp.tables.grid import FEW, listed
-from attnexp.tables.learning import modes_of
 
 STANDINGS = {
     Word.WORSE: said("worse"),

@@ -66,7 +66,7 @@ def test_rows_are_equal_if_no_seed_fails(two_rows, first, second, says):
 def test_a_direction_names_the_seeds_that_it_lacks(two_rows):
     verdict = two_rows(LOW[:3], HIGH[:3])
     assert verdict.more_seeds == 3
-    assert "worse on 3 of 3 seeds" in verdict.because
+    assert "over 3 seeds: too few seeds, better on 3" in verdict.because
 
 
 @pytest.mark.parametrize(

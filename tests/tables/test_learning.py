@@ -2,8 +2,8 @@
 
 import pytest
 
+from attnexp.select.judge import modes_of
 from attnexp.tables.entries import TableRequest, divide
-from attnexp.tables.learning import modes_of
 from attnexp.tables.reports import configurations_report
 
 SHARES = {"units": {"test_mse": "share"}, "better": {"test_mse": "higher"}}

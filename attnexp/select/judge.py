@@ -1,0 +1,107 @@
+"""The verdict on two rows: first by the seeds that learned, then by the means."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attnexp.select.sample import Sample
+from attnexp.stats.compare import Difference, Standing, Word
+from attnexp.stats.exact import fisher
+from attnexp.stats.intervals import LEVEL
+
+NEAR = 1 / 3
+"""The part of the way from chance to solved that still counts as one of them."""
+
+UNDECIDED = (None, Word.FEW, Word.ONE_SEED, Word.ALONE)
+"""The words of rows that share too few seeds for a verdict."""
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The values of the seeds that learned, and of those that did not."""
+
+    learned: Sequence[float]
+    failed: Sequence[float]
+
+    @property
+    def n(self) -> int:
+        """The number of seeds."""
+        return len(self.learned) + len(self.failed)
+
+    @property
+    def are_two(self) -> bool:
+        """Whether there are seeds of both kinds."""
+        return bool(self.learned and self.failed)
+
+    def __str__(self) -> str:
+        return f"{len(self.learned)} of {self.n}"
+
+    def p_against(self, other: "Modes") -> float:
+        """Return p of Fisher's exact test that seeds of both learn equally often."""
+        return fisher(len(self.learned), self.n, len(other.learned), other.n)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on a row next to another one.
+
+    - `word` is BETTER, WORSE, EQUAL, TIED, BOTH_SOLVE, NEITHER_LEARNS or FEW.
+    - `because` gives the shares of seeds that learned, if they decided; else it is empty.
+    - `difference` is that of the means, row minus other; None if they share no two seeds.
+    """
+
+    word: Word
+    because: str = ""
+    difference: Difference | None = None
+
+
+def judge(
+    row: Sample,
+    other: Sample,
+    standing: Standing,
+    equal_within: float,
+    level: float = LEVEL,
+) -> Judgement:
+    """Return the verdict on a row next to another one.
+
+    `standing` is that of the row next to the other by their means, at a level which may be shared
+    with other rows. If Fisher's exact test shows at `level` that seeds of one learn more often,
+    that decides. Rows of which no seed learned, and rows whose means are within `equal_within` of
+    the best value, are not told apart: there is nothing to tell them by.
+    """
+    found, one, two = standing.difference, modes_of(row), modes_of(other)
+    if one and two and (p := one.p_against(two)) <= level:
+        more = len(one.learned) * two.n > len(two.learned) * one.n
+        because = f"{one} and {two} seeds learned, p = {p:.2g}"
+        return Judgement(Word.BETTER if more else Word.WORSE, because, found)
+    told = standing.word in (Word.BETTER, Word.WORSE)
+    if one and two and not one.learned and not two.learned and not told:
+        return Judgement(Word.NEITHER_LEARNS, difference=found)
+    if standing.word in UNDECIDED:
+        return Judgement(Word.FEW, difference=found)
+    if all(sample.solves(equal_within) for sample in (row, other)):
+        return Judgement(Word.BOTH_SOLVE, difference=found)
+    assert standing.word is not None
+    return Judgement(standing.word, difference=found)
+
+
+def modes_of(sample: Sample | None) -> Modes | None:
+    """Return the seeds of a row that learned, and those that did not.
+
+    A seed has learned if it is in the last third of the way from chance to solved, and has not if
+    it is in the first. Solved is the better end of the range of the metric's unit: 1 for shares, 0
+    for errors. Chance is what the metric declares: guessed answers, or the mean of the targets.
+    None if a seed is in between, so that there are no two modes, and for a metric without
+    either.
+    """
+    if sample is None or sample.better is None:
+        return None
+    solved = sample.best
+    chance = sample.companions.get("chance", 0.0 if sample.better == "higher" else None)
+    if chance is None or chance == solved or not math.isfinite(solved):
+        return None
+    values = sorted(sample.means)
+    way = {value: (value - chance) / (solved - chance) for value in values}
+    learned = [value for value in values if way[value] >= 1 - NEAR]
+    failed = [value for value in values if way[value] <= NEAR]
+    return Modes(learned, failed) if len(learned) + len(failed) == len(values) > 0 else None
