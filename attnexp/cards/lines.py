@@ -1,6 +1,5 @@
 """The command line of a row in a trial, and the jobs that it names."""
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,19 +14,10 @@ from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.command_line import own_words
 from attnexp.sweeps.line import compared_jobs
 from attnexp.sweeps.plan import PlannedJob
-from attnexp.sweeps.search import numbers_beyond
+from attnexp.sweeps.tuned.words import tuning_words
 
 FOLDER = Path("outputs") / "cards"
 """The folder of the runs, which all cards share."""
-
-TUNED_AT = 1000
-"""The seed at which settings are tuned. It is not compared."""
-
-FINALS = (1001, 1002)
-"""The seeds at which the two best settings are tried too."""
-
-BEYOND = 2
-"""The further values that are tried on each side while the best one is at an end."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +43,8 @@ class Effort:
         """Return the words of `attnexp -m` for a row in a trial, at all seeds."""
         products = task.trial.of_products if row.of_products else []
         words = [*task.words, *products, *row.words, f"seed=range(1,{self.seeds + 1})"]
-        line = self.line(words)
-        line.append(f"hydra/launcher={task.trial.launcher}")
-        if task.trial.tune:
-            tuned = f"hydra.sweeper.tune={json.dumps(task.trial.tune)}"
-            finals = ",".join(map(str, FINALS))
-            line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]
-            line.append(f"hydra.sweeper.finals=[{finals}]")
-            if any(numbers_beyond(tuned_numbers(each), BEYOND) for each in task.trial.tune):
-                line.append(f"hydra.sweeper.beyond={BEYOND}")
-            if task.trial.tune_by is not None:
-                line.append(f"hydra.sweeper.metric={task.trial.tune_by}")
-        return line
-
-
-def tuned_numbers(tuned: str) -> list[float]:
-    """Return the values of `NAME=VALUE,...`, none unless all of them are numbers."""
-    values = tuned.partition("=")[2].split(",")
-    with suppress(ValueError):
-        return [int(value) if value.isdecimal() else float(value) for value in values]
-    return []
+        tuned = tuning_words(task.trial.tune, task.trial.tune_by)
+        return [*self.line(words), f"hydra/launcher={task.trial.launcher}", *tuned]
 
 
 def job_of(words: Sequence[str]) -> Job:

@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from attnexp.claims.stored import (
     FOLDER,
     ended_runs,
     evidence_of,
-    first_words,
+    first_job,
     origin_of,
     read_points,
     record_prediction,
@@ -22,7 +23,7 @@ from attnexp.claims.stored import (
 )
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, writable
-from attnexp.runs.folder import Run
+from attnexp.runs.folder import Run, load_run
 from attnexp.runs.origin.command_line import own_words
 from attnexp.select.configurations import comparisons
 
@@ -58,19 +59,21 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
     if claim.computes:
         _compute(folder, claim, seeds[:1])
     evidence = evidence_of(name, claim, config_dir)
-    if claim.sweeps and not evidence.runs:
-        for words in claim.sweeps:
-            _sweep(first_words(words, seeds[0], folder, config_dir))
-        evidence = evidence_of(name, claim, config_dir)
+    if not evidence.runs:
+        firsts = [first_job(claim, each, seeds[0], folder, config_dir) for each in claim.sweeps]
+        for job in firsts:
+            _sweep([*own_words(config_dir), *(override.text for override in job.overrides)])
+        evidence = replace(evidence, runs=[load_run(job.folder) for job in firsts])
     if claim.probe:
-        _probe(claim, evidence.runs[: len(claim.sweeps)], config_dir)
-        evidence = evidence_of(name, claim, config_dir)
+        first = evidence.runs[: len(claim.sweeps)]
+        _probe(claim, first, config_dir)
+        evidence = replace(evidence, runs=[load_run(run.path) for run in first])
     claim.require_numbers(evidence)
     if claim.computes:
         _compute(folder, claim, seeds)
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
-        _sweep(sweep_words(words, span, folder, config_dir))
+        _sweep(sweep_words(claim, words, span, folder, config_dir))
     if claim.probe:
         _probe(claim, evidence_of(name, claim, config_dir).runs, config_dir)
 
@@ -145,6 +148,6 @@ def plan_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -
         console.print_line(f"{claim.computes.get(IS)}: {missing} of {len(seeds)} seeds to compute")
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
-        _sweep([*sweep_words(words, span, FOLDER / name, config_dir), "--dry-run"])
+        _sweep([*sweep_words(claim, words, span, FOLDER / name, config_dir), "--dry-run"])
     if claim.probe:
         console.print_line(f"then on each run: attnexp probe RUN {' '.join(claim.probe)}")

@@ -68,6 +68,8 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       picture.
     - `decides` names the decision by `is`, and has its arguments; `shown` are numbers that the
       record shows besides.
+    - `tune` are settings with values, as `NAME=VALUE,...`, that are tuned for each row as a card
+      tunes its rows, by the number `tune_by` or by that of the task.
     - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
       whether it carries over, and `amended` describes changes after a first run.
     - `looks` is the number of planned interim looks while seeds are added, which share the level.
@@ -87,6 +89,8 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     same_task: bool = True
     amended: str | None = None
     sweeps: list[list[str]] = []
+    tune: list[str] = []
+    tune_by: str | None = None
     computes: dict[str, Any] = {}
     probe: list[str] = []
     picture: Drawn | None = None
@@ -132,7 +136,7 @@ def read_written(folder: Path) -> Written:
     for field, bound in least.items():
         if (value := getattr(written, field)) < bound:
             raise RequestError(f"{path}: {field} must be at least {bound}, got {value}")
-    for word in itertools.chain(*written.sweeps):
+    for word in itertools.chain(*written.sweeps, written.tune):
         require_plain(word, path)
     if day > (datetime.now(UTC) + EASTERNMOST).date():
         raise RequestError(f"{path}: prediction.date, {day}, is in the future")

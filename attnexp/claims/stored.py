@@ -3,21 +3,26 @@
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from attnexp.claims.claim import Claim, Own
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.config.documents import read_document
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.runs.files import write_bytes
 from attnexp.runs.folder import Run
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.command_line import own_words
 from attnexp.select.collect import collect
+from attnexp.sweeps.tuned.words import FINALS, TUNED_AT, tuning_words
+
+if TYPE_CHECKING:
+    from attnexp.sweeps.plan import PlannedJob
 
 FOLDER = Path("outputs") / "claims"
 """The folder of the runs of claims, with a folder for each."""
@@ -27,6 +32,10 @@ COMPUTED = "computed.json"
 
 PREDICTED = "prediction.json"
 """The file of what was predicted, in the order in which it was written."""
+
+
+TUNING_SEEDS = (TUNED_AT, *FINALS)
+"""The seeds at which settings are tuned."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -121,21 +130,21 @@ def _write(path: Path, content: object) -> None:
 
 
 def sweep_words(
-    words: Sequence[str], seeds: str, folder: Path, config_dir: Path | None
+    claim: Claim, words: Sequence[str], seeds: str, folder: Path, config_dir: Path | None
 ) -> list[str]:
     """Return the arguments of `attnexp -m` that run a sweep of a claim at these seeds."""
     given = [f"seed={seeds}", "figures=false", f"output_dir={folder}", "hydra/launcher=parallel"]
-    return [*own_words(config_dir), *words, *given]
+    return [*own_words(config_dir), *words, *given, *tuning_words(claim.tune, claim.tune_by)]
 
 
-def first_words(
-    words: Sequence[str], seed: int, folder: Path, config_dir: Path | None
-) -> list[str]:
-    """Return the arguments of `attnexp -m` that run the first job of a sweep alone."""
+def first_job(
+    claim: Claim, words: Sequence[str], seed: int, folder: Path, config_dir: Path | None
+) -> "PlannedJob":
+    """Return the first job of a sweep: of one that tunes, the first that tunes."""
     from attnexp.sweeps.line import jobs_of  # which imports Hydra
 
-    first = jobs_of(sweep_words(words, str(seed), folder, config_dir))[0]
-    return [*own_words(config_dir), *(override.text for override in first.overrides)]
+    first = str(TUNED_AT if claim.tune else seed)
+    return jobs_of(sweep_words(claim, words, first, folder, config_dir))[0]
 
 
 def ended_runs(folder: Path) -> list[Run]:
@@ -148,23 +157,27 @@ def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = F
     """Return the evidence for a claim: the runs of its jobs as they are now, and its points.
 
     A run in the folder of the claim counts if a sweep of the claim, composed at the seeds that are
-    there, has a job with its key. Runs that tuned settings do not count. `root` holds the folder of
-    each claim. No code of the user's is run. Raises RequestError if a sweep cannot be composed.
+    there, compares a job with its key. Runs that tuned settings do not count. `root` holds the
+    folder of each claim. No code of the user's is run. Raises RequestError if a sweep cannot be
+    composed.
     """
     folder = root / name
     found = [
         run
         for run in ended_runs(folder)
         if not (run.summary.tuning and run.summary.tuning.tuning_run)
+        if not (claim.tune and run.seed in TUNING_SEEDS)
     ]
     seeds = sorted({run.seed for run in found if run.seed >= claim.first_seed})
     keys: set[str] = set()
     if seeds:
-        from attnexp.sweeps.line import jobs_of
+        from attnexp.sweeps.line import compared_jobs, jobs_of
 
+        compared = compared_jobs if claim.tune else jobs_of
         for words in claim.sweeps:
-            line = sweep_words(words, ",".join(map(str, seeds)), folder, config_dir)
-            keys |= {job.place.key for job in jobs_of(line)}
+            line = sweep_words(claim, words, ",".join(map(str, seeds)), folder, config_dir)
+            with suppress(RunFailedError):  # values of a sweep that tunes are not chosen yet
+                keys |= {job.place.key for job in compared(line)}
     own = [run for run in found if run.summary.key in keys]
     points = read_points(folder, origin_of(claim.computes, claim.own)) if claim.computes else []
     decided = [point for point in points if point.seed >= claim.first_seed]

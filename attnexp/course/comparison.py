@@ -121,7 +121,8 @@ def _answered(
     """Yield whether the answer has the paired difference, its interval and the right verdict."""
     standing, _ = standings(samples, reference=1)
     found = judge(samples[0], samples[1], standing, equal_within=0.0)
-    assert (difference := found.difference) is not None
+    difference = found.difference
+    assert difference is not None
     ends = [difference.low, difference.high]
     differences = list(paired(samples[0].values, samples[1].values).values())
     name = f"the mean of {' minus '.join(labels)}"

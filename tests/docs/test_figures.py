@@ -6,11 +6,12 @@ from conftest import ROOT
 
 from attnexp.architectures.seq2seq import UNSEEN
 from attnexp.attention import pooling, streaming
-from attnexp.cards import cost, lines, nearest
+from attnexp.cards import cost, nearest
 from attnexp.cards.trial import MINUTES, SEEDS
 from attnexp.config.build import STEP_PAIRS
 from attnexp.probe import adversary, farthest, interventions
 from attnexp.runs import files, lock
+from attnexp.sweeps.tuned.words import TUNED_AT
 from attnexp.tasks import regression
 
 
@@ -23,7 +24,7 @@ TOLD = {
         f"| `--quick` | {SEEDS['quick']} | {MINUTES['quick']:g} |",
         f"| (none) | {SEEDS['default']} | {MINUTES['default']:g} |",
         f"| `--full` | {SEEDS['full']} | {MINUTES['full']:g} |",
-        f"tries all their values at seed {lines.TUNED_AT}",
+        f"tries all their values at seed {TUNED_AT}",
         f"one head with {cost.DIM} features,",
         f"the fastest of {cost.REPEATS} times",
         f"the same {nearest.ROWS} rows of {nearest.KEYS} scores",

@@ -51,6 +51,12 @@ def test_seeds_that_learned_decide_before_means():
     assert found.because == "6 of 6 and 1 of 6 seeds learned, p = 0.015"
 
 
+def test_the_larger_share_is_better_and_not_the_larger_number():
+    found = judged(share(*[0.9] * 8, *[0.1] * 12), share(*[0.9] * 6))
+    assert found.because == "8 of 20 and 6 of 6 seeds learned, p = 0.017"
+    assert found.word is Word.WORSE
+
+
 def fisher_by_counting(one: int, other: int, n: int) -> float:
     """Return p of two rows of n seeds, over all ways to draw who learned."""
     everyone = itertools.combinations(range(2 * n), one + other)

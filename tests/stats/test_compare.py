@@ -253,3 +253,20 @@ def test_settings_within_a_seed_do_not_pass_for_seeds():
         values = [{s: dict(enumerate(blocks)) for s, blocks in enumerate(row)} for row in table]
         claimed += "worse" in [verdict.word for verdict in compare(values, LOWER)]
     assert claimed <= 36
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.3, 2.0])
+def test_the_standing_of_the_other_row_is_turned(gap: float):
+    draws = np.random.default_rng(0).normal(size=(20, 2, 8))
+    for one, two in draws + [[[0.0]], [[gap]]]:
+        first, second = rows(one.tolist(), two.tolist())
+        (of_first,) = against(second, [first], LOWER)
+        (of_second,) = against(first, [second], LOWER)
+        turned = of_second.turned()
+        assert turned.word == of_first.word
+        assert turned.p == pytest.approx(of_first.p)
+        ours, theirs = of_first.difference, turned.difference
+        assert (theirs.mean, theirs.low, theirs.high) == pytest.approx(
+            (ours.mean, ours.low, ours.high)
+        )
+        assert (theirs.better, theirs.worse) == (ours.better, ours.worse)
