@@ -1,6 +1,7 @@
 """A decision by which of two rows of runs is better."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from attnexp.claims.decision import Decision, Verdict, if_no_seed_fails
 from attnexp.claims.evidence import Evidence
@@ -8,7 +9,7 @@ from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
 from attnexp.select.judge import judge
 from attnexp.select.sample import standings
-from attnexp.stats.compare import Rule, Word
+from attnexp.stats.compare import Difference, Rule, Word
 from attnexp.stats.power import seeds_needed
 
 
@@ -23,7 +24,8 @@ class Direction(Decision):
     and both means are within `equal_within` of the best possible value of the metric, 1 for shares
     and 0 for losses, the word is `both solve it`: there is nothing to tell them by. Else it is
     `cannot tell`, also if neither row learns. That rows are equal, or solve it, holds if no seed
-    fails, and the sentence says how many may.
+    fails, and the sentence says how many may. It also says which row had not converged: where the
+    metric changed by more than `equal_within` in the last pass.
     """
 
     def __init__(
@@ -57,14 +59,30 @@ class Direction(Decision):
         if (difference := standing.difference) is None:
             return Verdict("cannot tell", "the rows share no seed", rule.least)
         found = judge(first, second, standing, self.equal_within, evidence.level)
-        solved = found.word is Word.BOTH_SOLVE
-        word = standing.word if solved and self.says == "equal" else found.word
         ends = f"[{number_text(difference.low)}, {number_text(difference.high)}]"
         text = (
             f"{self.metric} of {self.first} minus that of {self.second} is "
             f"{number_text(difference.mean)} {ends} over {difference.pairs} seeds: "
             f"{found.because or found.word}"
         )
+        changes = {
+            where: change
+            for where in (self.first, self.second)
+            if (change := evidence.last_pass(self.metric, where)) is not None
+        }
+        moving = [where for where, change in changes.items() if abs(change) > self.equal_within]
+        if moving:
+            text += f", before {'either' if len(moving) == 2 else moving[0]} had converged"
+        shown = [
+            (f"last pass, {where}", f"{self.metric} {change:+.2g}")
+            for where, change in changes.items()
+        ]
+        solved = found.word is Word.BOTH_SOLVE
+        word = standing.word if solved and self.says == "equal" else found.word
+        return replace(self._verdict(word, text, difference, rule), shown=shown)
+
+    def _verdict(self, word: Word | None, text: str, difference: Difference, rule: Rule) -> Verdict:
+        """Return the verdict on the claim, by the word on its first row next to the second."""
         if word in (Word.BETTER, Word.WORSE):
             claimed = self.says == "better" and word is Word.BETTER
             return Verdict("reproduced" if claimed else "not reproduced", text)

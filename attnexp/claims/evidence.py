@@ -9,13 +9,21 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
+from attnexp.select.configurations import comparisons
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import AT, numbers_of, require_number
 from attnexp.select.sample import Sample, diverged_in, sample_of, with_diverged
 from attnexp.select.where import matching
 from attnexp.stats.intervals import LEVEL
+from attnexp.stats.scaled import mean
+
+MECHANISMS = ("model", "normalizer", "estimator", "attention", "positions", "arch")
+"""The groups of which a comparison of two choices is one of mechanisms."""
+
+RATE = "optim.lr"
 
 
 class Point(msgspec.Struct, frozen=True, array_like=True):
@@ -95,6 +103,40 @@ class Evidence:
             raise RequestError(f"several runs of seed {several[0]} fit {where or 'the claim'}")
         return sample_of(measured, number)
 
+    def rates(self) -> str:
+        """Return at which values of the learning rate the rows were trained, and how they came.
+
+        Empty for runs that differ in no mechanism, and for runs that were not trained.
+        """
+        trained = [run for run in self.runs if run.metrics.get("steps")]
+        frame = make_frame(trained)
+        if not any(name.partition(".")[0] in MECHANISMS for name in frame.differing):
+            return ""
+        tuned = trained[0].summary.tuning
+        if tuned is None:
+            given = [run.settings.get(RATE) for run in trained]
+            rates = sorted({float(rate) for rate in given if isinstance(rate, int | float)})
+            values = ", ".join(map(number_text, rates))
+            return f"{'one rate' if len(rates) == 1 else 'rates'}, not tuned: {values}"
+        tried = "; ".join(f"{name}={','.join(own)}" for name, own in tuned.values.items())
+        chosen = ", ".join(
+            f"{one.label or 'all'} {_chosen(one.runs[0])}"
+            for comparison in comparisons(trained)
+            for one in comparison.configurations
+        )
+        return f"tuned for each row, {tried}: {chosen}"
+
+    def last_pass(self, metric: str, where: str | None = None) -> float | None:
+        """Return by how much a validated metric changed in the last pass, mean over the runs.
+
+        None for a metric that is not validated after each pass, and for runs of one pass.
+        """
+        column = f"val_{metric.removeprefix('test_')}"
+        ends = [run.epochs[column][-2:] for run in self.chosen(where).runs if column in run.epochs]
+        changes = [float(end[1] - end[0]) for end in ends if len(end) == 2]
+        changes = [change for change in changes if math.isfinite(change)]
+        return mean(changes) if changes else None
+
     def names(self) -> list[str]:
         """Return the names of all numbers that there are, as `sample` takes them.
 
@@ -104,3 +146,11 @@ class Evidence:
         for run in self.runs:
             found |= dict.fromkeys(run.epochs)
         return list(found | dict.fromkeys(numbers_of(self.runs)))
+
+
+def _chosen(run: Run) -> str:
+    """Return the tuned values of a run, with `~` behind one that was the last in its direction."""
+    tuning = run.summary.tuning
+    names = tuning.values if tuning else ()
+    ends = tuning.at_end if tuning else ()
+    return " and ".join(f"{run.settings.get(name)}{'~' * (name in ends)}" for name in names)

@@ -29,8 +29,8 @@ UNREAD = "(not read at its source)"
 class Entry:
     """A claim and its verdict. The claim is None if its file could not be read.
 
-    `history` are the predictions as they were stored, and `left_out` is the number of runs in the
-    folder of the claim that its sweeps do not name now.
+    `history` are the predictions as they were stored, `left_out` is the number of runs in the
+    folder of the claim that its sweeps do not name now, and `rates` says how the rows were tuned.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Entry:
     verdict: Verdict
     history: Sequence[Predicted] = ()
     left_out: int = 0
+    rates: str = ""
 
     @property
     def text(self) -> str:
@@ -56,7 +57,8 @@ def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> E
         verdict = Verdict("not judged", sentence)
     else:
         verdict = claim.verdict(evidence)
-    return Entry(name, claim, verdict, read_predictions(FOLDER / name), evidence.left_out)
+    history = read_predictions(FOLDER / name)
+    return Entry(name, claim, verdict, history, evidence.left_out, evidence.rates())
 
 
 def record(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -78,6 +80,8 @@ def record(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "results version", str(RESULTS_VERSION)
     yield "verdict", entry.text
     yield "because", verdict.because
+    if entry.rates:
+        yield "rate", entry.rates
     for head, text in verdict.shown:
         yield "also", f"{head}: {text}"
     if entry.left_out:
@@ -99,6 +103,7 @@ def plain(entry: Entry) -> dict[str, object]:
         "verdict": entry.text,
         "because": verdict.because,
         "more_seeds": verdict.more_seeds,
+        "rates": entry.rates or None,
         "shown": dict(verdict.shown),
         "left_out": entry.left_out,
     }

@@ -126,12 +126,54 @@ def test_a_claim_of_ones_own_is_run_and_judged(write, claims, tmp_path):
     write(MINE)
     record = claims("mine", "--output", "page.md").partition("\nmine\n")[2]
     assert "reproduced" in record
-    assert re.search(r"loo_mse of model.width = 32.0 minus .* over 6 seeds: worse", record)
+    assert re.search(r"loo_mse of model = gaussian_learned minus .* over 6 seeds: better", record)
     assert "(not read at its source)" in record
     assert "- **verdict**: reproduced" in (tmp_path / "page.md").read_text()
     assert re.findall(r"^skipped +([0-9]+)$", claims("mine"), re.MULTILINE) == ["6", "6"]
-    assert "over 7 seeds: worse" in claims("mine", "--seeds", "7")
+    assert "over 7 seeds: better" in claims("mine", "--seeds", "7")
     assert verdict_in(claims()).startswith("reproduced ")
+
+
+@pytest.mark.check
+def test_rows_of_a_claim_are_tuned_as_those_of_a_card(write, claims, stored):
+    rows = """  - - data=reverse
+    - data.num_train=20
+    - data.num_validation=20
+    - data.num_test=10
+    - "model=dot,additive"
+    - train.max_epochs=2
+tune: ["optim.lr=0.001,0.01"]
+"""
+    text = re.sub(r"(?s)(?<=sweeps:\n).*(?=seeds: 6)", lambda _: rows, MINE)
+    text = changed(text, "model = gaussian_learned", "model = dot")
+    text = changed(text, "model.width = 32.0", "model = additive")
+    write(changed(changed(text, "loo_mse", "test_loss"), "seeds: 6", "seeds: 2"))
+    first = claims("mine")
+    record = first.partition("\nmine\n")[2]
+    summaries = [json.loads(path.read_text()) for path in stored.glob("*/summary.json")]
+    rates = {}
+    for model in ("dot", "additive"):
+        own = [each for each in summaries if each["choices"]["model"] == model]
+        tried = {}
+        for each in own:
+            if each["config"]["seed"] >= 1000:
+                rate, loss = each["config"]["optim"]["lr"], each["metrics"]["val_loss"]
+                tried.setdefault(rate, []).append(loss)
+        assert {len(losses) for losses in tried.values()} == {3}
+        best = min(tried, key=lambda rate: sum(tried[rate]))
+        compared = [each for each in own if each["config"]["seed"] < 1000]
+        assert [each["config"]["optim"]["lr"] for each in compared] == [best, best]
+        rates[model] = best
+    assert re.search(
+        rf"^rate +tuned for each row, optim.lr=0.001,0.01: additive {rates['additive']}, "
+        rf"dot {rates['dot']}$",
+        record,
+        re.MULTILINE,
+    )
+    assert "over 2 seeds" in record
+    assert "left out" not in record
+    assert "last pass, model = dot" in record
+    assert re.findall(r"^skipped +([0-9]+)$", claims("mine"), re.MULTILINE)[-1] == "4"
 
 
 @pytest.mark.parametrize(
@@ -354,8 +396,8 @@ def test_the_list_imports_no_package_to_find_configurations(write, claims, tmp_p
     (package / "__init__.py").write_text("open('imported.txt', 'w').close()\n")
     word = "- ['hydra.searchpath=[pkg://theirs.conf]', model=gaussian_learned"
     write(changed(MINE, "- [model=gaussian_learned", word))
-    for line in ([], ["mine"]):
-        claims(*line, code=2)
+    for line, code in (([], 0), (["mine"], 2)):
+        claims(*line, code=code)
         assert not (tmp_path / "imported.txt").exists()
     write(MINE)
     primary = "defaults: [_self_]\nhydra: {searchpath: ['pkg://theirs.conf']}\n"

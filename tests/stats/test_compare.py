@@ -258,7 +258,7 @@ def test_settings_within_a_seed_do_not_pass_for_seeds():
 @pytest.mark.parametrize("gap", [0.0, 0.3, 2.0])
 def test_the_standing_of_the_other_row_is_turned(gap: float):
     draws = np.random.default_rng(0).normal(size=(20, 2, 8))
-    for one, two in draws + [[[0.0]], [[gap]]]:
+    for one, two in draws + [[0.0], [gap]]:
         first, second = rows(one.tolist(), two.tolist())
         (of_first,) = against(second, [first], LOWER)
         (of_second,) = against(first, [second], LOWER)
