@@ -71,7 +71,8 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `tune` are settings with values, as `NAME=VALUE,...`, that are tuned for each row as a card
       tunes its rows, by the number `tune_by` or by that of the task.
     - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
-      whether it carries over, and `amended` describes changes after a first run.
+      whether it carries over, `amended` describes changes after a first run, and `before` has the
+      figures of earlier runs that decide no longer.
     - `looks` is the number of planned interim looks while seeds are added, which share the level.
     - `minutes` is the time of one core, measured.
     """
@@ -88,6 +89,7 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looks: int = 1
     same_task: bool = True
     amended: str | None = None
+    before: str | None = None
     sweeps: list[list[str]] = []
     tune: list[str] = []
     tune_by: str | None = None

@@ -77,6 +77,8 @@ def record(entry: Entry) -> Iterator[tuple[str, str]]:
         yield from _changes(claim, entry.history)
         if claim.amended:
             yield "amended", claim.amended
+        if claim.before:
+            yield "before", claim.before
     yield "results version", str(RESULTS_VERSION)
     yield "verdict", entry.text
     yield "because", verdict.because
