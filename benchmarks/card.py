@@ -24,10 +24,10 @@ from rows import Row, clock_seconds
 from sweep import BASIC, STOCK
 
 from attnexp.cards.card_file import Card, read_card
-from attnexp.cards.lines import FINALS, TUNED_AT
 from attnexp.config.groups import conf_dir
 from attnexp.core.console import plain_table, screen
 from attnexp.sweeps.launchers.local import core_count
+from attnexp.sweeps.tuned.words import FINALS, TUNED_AT
 
 COMPARED = ("model=cosine", "--baseline", "model=scaled_dot")
 TRIALS = ("sine", "reverse", "needle")

@@ -47,7 +47,8 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     - `words` and `tune` are the settings of its runs, `harder` those that make it harder.
     - `metric` decides; it is `better` higher or lower, in `unit`, and `chance` is its value by
-      guessing, if that is known. Each value is of `examples` examples.
+      guessing, if that is known. Differences up to `equal_within` count as equal; of costs it is a
+      share of the baseline's. Each value is of `examples` examples.
     - `counted` are columns with the least value at which a seed is counted, `of_products` settings
       of the rows whose score is made of products.
     """
@@ -68,6 +69,11 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: str = ""
     chance: float | None = None
     examples: int = EXAMPLES
+
+    @property
+    def is_cost(self) -> bool:
+        """Whether nothing is trained: a number is the time or the memory of a measurement."""
+        return not self.words
 
     def sample(self, row: RowResult, number: str) -> Sample:
         """Return a number of a row by seed; one that was not measured has no values."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
-from attnexp.cards.cost import costs_of, require_alone
-from attnexp.cards.lines import FOLDER, Effort, are_done, compared
+from attnexp.cards.cost import CostsByRound, costs_in_turns, why_not_measured
+from attnexp.cards.lines import FOLDER, LATE, Effort, are_done, compared
 from attnexp.cards.numbers import NOTHING, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import SizedTrial
@@ -35,9 +35,6 @@ from attnexp.select.sample import Sample
 from attnexp.sweeps.line import jobs_of, run_sweep
 from attnexp.sweeps.plan import PlannedJob
 
-LATE = "stopped"
-"""The first word of the reason of a row that took too long."""
-
 
 def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effort) -> Card:
     """Run the missing parts of a card, and return it.
@@ -57,6 +54,10 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     with console.progress("card", len(tasks) * len(rows)) as advance:
         for i, task in enumerate(tasks):
             found: list[tuple[RowResult, Sample]] = []
+            if task.trial.cost:
+                advance(i * len(rows), task.name)
+                trials.append(trial_result(task, _costs(task, rows, effort)))
+                continue
             for j, row in enumerate(rows):
                 advance(i * len(rows) + j, f"{task.name}: {row.label}")
                 if row.label in given_up:
@@ -88,16 +89,7 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
 
     Raises MachineError as `make_card`.
     """
-    late = f"{LATE} after {effort.minutes:g} minutes"
-    if task.trial.cost:
-        try:
-            line = effort.line(row.words)
-            require_alone(row.words)
-            costs = costs_of(line, task.level.lengths, effort.seeds, 60 * effort.minutes, late)
-        except RequestError as error:
-            why = shortened(str(error))
-            return RowResult(row.label, list(row.words), lost=effort.seeds, why=why), NOTHING
-        return RowResult(row.label, list(row.words), costs), NOTHING
+    late = effort.late
     line, tune = effort.sweep(task, row), task.trial.tune
     why, jobs = "", list[PlannedJob]()
     with console.screen.silent():
@@ -117,6 +109,29 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
     errors = [job.found.error for job in jobs if job.found.error and why != late]
     # read anew, with their interventions
     return row_result(task, row, _runs(jobs), len(jobs) or effort.seeds, (errors or [why])[0])
+
+
+def _costs(
+    task: SizedTrial, rows: Sequence[CardRow], effort: Effort
+) -> list[tuple[RowResult, Sample]]:
+    """Return the costs of the rows that have one, measured in turns, and why the others have none.
+
+    A round has the number of a seed.
+    """
+    refused = {row.label: why for row in rows if (why := why_not_measured(row.words))}
+    lines = {row.label: effort.line(row.words) for row in rows if row.label not in refused}
+    seconds, rounds = 60 * effort.minutes, effort.seeds
+    costs = costs_in_turns([*lines.values()], task.level.lengths, rounds, seconds, effort.late)
+    by_row = {**refused, **dict(zip(lines, costs, strict=True))}
+    return [(_cost_result(row, by_row[row.label], rounds), NOTHING) for row in rows]
+
+
+def _cost_result(row: CardRow, found: CostsByRound | str, rounds: int) -> RowResult:
+    """Return the costs of a row, or why it has none."""
+    words = list(row.words)
+    if isinstance(found, str):
+        return RowResult(row.label, words, lost=rounds, why=shortened(found))
+    return RowResult(row.label, words, found)
 
 
 def _runs(jobs: Sequence[PlannedJob]) -> list[Run]:

@@ -19,37 +19,59 @@ REPEATS = 3
 ALONE = ("model", "normalizer", "estimator")
 """The groups of settings that are measured."""
 
-Costs = dict[str, dict[int, float]]
-"""Values by the name of the number, such as `seconds@1024`, and the number of the measurement."""
+Costs = dict[str, float]
+"""Values by the name of the number, such as `seconds@1024`."""
+
+CostsByRound = dict[str, dict[int, float]]
+"""Values by the name of the number and the round of the measurement."""
 
 
-def require_alone(words: Sequence[str]) -> None:
-    """Raise RequestError for settings of a row that are not measured."""
+def why_not_measured(words: Sequence[str]) -> str:
+    """Return why a row with these settings has no cost; empty if it has one."""
     around = [word for word in words if word.partition("=")[0].partition(".")[0] not in ALONE]
-    if around:
-        raise RequestError(f"the cost is that of {', '.join(ALONE)} alone, without {around[0]}")
+    return f"the cost is that of {', '.join(ALONE)} alone, without {around[0]}" if around else ""
 
 
-def costs_of(
-    line: Sequence[str], lengths: Sequence[int], times: int, seconds: float, late: str
-) -> Costs:
-    """Measure the attention of a command line at these lengths, some times over.
+def costs_in_turns(
+    lines: Sequence[Sequence[str]],
+    lengths: Sequence[int],
+    rounds: int,
+    seconds: float,
+    late: str,
+) -> list[CostsByRound | str]:
+    """Return the costs of several command lines by number and round, or why one has none.
 
-    Its parts are built and called in a process of their own, which is ended after some seconds. An
-    estimator that needs a causal mask has one. Raises RequestError for code that cannot be built or
-    computed or that ends its process, as a lack of memory does, and RequestError(late) if the time
-    is over. Raises RunFailedError if no process starts.
+    The lines are measured in turns, so that what slows the machine for a while slows all of them.
+    Each measurement is made in a process of its own: its memory is laid out anew, and rounds are
+    independent. A line whose measurements take longer than `seconds` together has the reason
+    `late`. Raises RunFailedError if no process starts.
     """
-    try:
-        return in_own_process(seconds, measure, line, lengths, times)
-    except TimeoutError as error:
-        raise RequestError(late) from error
-    except (RuntimeError, ChildProcessError) as error:
-        raise RequestError(str(error)) from error
+    found: list[CostsByRound | str] = [{} for _ in lines]
+    left = [seconds] * len(lines)
+    for number in range(1, rounds + 1):
+        for i, line in enumerate(lines):
+            if isinstance(own := found[i], str):
+                continue
+            start = time.monotonic()
+            try:
+                costs = in_own_process(left[i], measure, line, lengths)
+            except TimeoutError:
+                found[i] = late
+            except (RequestError, RuntimeError, ChildProcessError) as error:
+                found[i] = str(error)
+            else:
+                for name, value in costs.items():
+                    own.setdefault(name, {})[number] = value
+            left[i] -= time.monotonic() - start
+    return found
 
 
-def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
-    """Measure in this process. See `costs_of`."""
+def measure(line: Sequence[str], lengths: Sequence[int]) -> Costs:
+    """Measure the attention of a command line at these lengths, in this process.
+
+    Its parts are built and called. An estimator that needs a causal mask has one. Raises
+    RequestError for code that cannot be built or computed.
+    """
     import torch
 
     from attnexp.config.build import make_attention
@@ -62,28 +84,27 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
     attention = make_attention(job, DIM).to(device)
     generator = torch.Generator().manual_seed(0)
     found: Costs = {}
-    for number in range(1, times + 1):
-        for length in lengths:
-            inputs = torch.randn(3, 1, length, DIM, generator=generator).to(device)
-            queries, keys, values = (each.clone().requires_grad_() for each in inputs)
-            mask = causal_mask(length, device) if attention.estimator.causal else None
-            best, kept = float("inf"), 0
-            for _ in range(REPEATS):
-                held: dict[int, int] = {}
+    for length in lengths:
+        inputs = torch.randn(3, 1, length, DIM, generator=generator).to(device)
+        queries, keys, values = (each.clone().requires_grad_() for each in inputs)
+        mask = causal_mask(length, device) if attention.estimator.causal else None
+        best, kept = float("inf"), 0
+        for _ in range(REPEATS):
+            held: dict[int, int] = {}
 
-                def keep(tensor: torch.Tensor, held: dict[int, int] = held) -> torch.Tensor:
-                    storage = tensor.untyped_storage()
-                    held[storage.data_ptr()] = storage.nbytes()
-                    return tensor
+            def keep(tensor: torch.Tensor, held: dict[int, int] = held) -> torch.Tensor:
+                storage = tensor.untyped_storage()
+                held[storage.data_ptr()] = storage.nbytes()
+                return tensor
 
-                start = _now(device)
-                with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-                    context, _ = attention(queries, keys, values, mask, need_weights=False)
-                context.sum().backward()
-                best = min(best, _now(device) - start)
-                kept = sum(held.values())
-            found.setdefault(f"{SECONDS}@{length}", {})[number] = best
-            found.setdefault(f"{KEPT}@{length}", {})[number] = kept / 2**20
+            start = _now(device)
+            with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+                context, _ = attention(queries, keys, values, mask, need_weights=False)
+            context.sum().backward()
+            best = min(best, _now(device) - start)
+            kept = sum(held.values())
+        found[f"{SECONDS}@{length}"] = best
+        found[f"{KEPT}@{length}"] = kept / 2**20
     return found
 
 

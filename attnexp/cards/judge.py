@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.core.console import number_text
-from attnexp.select.judge import judge, modes_of
+from attnexp.select.judge import Judgement, judge, modes_of
 from attnexp.select.sample import Sample, standings, with_diverged
 from attnexp.stats.compare import Standing, Word
 from attnexp.stats.flips import adjusted_p
@@ -48,7 +48,7 @@ class CardVerdict:
     - `word` is one of SIGNS, or `NO_VALUE` if one of the two was not measured.
     - `because` gives the numbers.
     - `difference` is that of the subject and the baseline, by seed, positive for a better
-      subject.
+      subject. Costs have none: rounds on one machine are not seeds.
     - `holds` says that it is shown over the whole card: see `judged`.
     - `size` is the difference over the range of the metric, which ends at the larger of the two
       values if it has no end, so at most 1: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as
@@ -86,8 +86,9 @@ def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
     A card has many verdicts, and of twenty trials without a difference one may show one. A verdict
     `holds` over the whole card if the means are told apart in the same direction by sign flips
     of all differences of the card together: seeds have the same sign in all trials, and each
-    difference is compared with the largest of all (Westfall and Young 1993). If the subject is a
-    baseline by another name, the chance is at most 5% that any verdict of the card holds.
+    difference is compared with the largest of all (Westfall and Young 1993). Next to a baseline
+    that the subject equals, at tuned rates that are equal, the chance is at most 5% that any
+    verdict of the card holds. Costs do not count: their rounds are of one machine.
     """
     found = [verdicts(trial) for trial in trials]
     pairs = [each.difference for own in found for each in own if len(each.difference) > 1]
@@ -113,47 +114,53 @@ def says_nothing(own: Sequence[CardVerdict]) -> bool:
 def verdicts(trial: TrialResult) -> list[CardVerdict]:
     """Return the verdict on the first row next to each of the others, in this trial alone."""
     subject, *others = trial.rows
-    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
+    samples, within = _compared(trial)
     there = [i for i, sample in enumerate(samples) if sample.means]
     found: dict[int, Standing] = {}
     if 0 in there and len(there) > 1:
-        own = standings([samples[i] for i in there], trial.equal_within, reference=0)
+        own = standings([samples[i] for i in there], within, reference=0)
         found = dict(zip(there, own, strict=True))
     return [
         CardVerdict(trial.name, subject.label, row.label, Word.NO_VALUE, _why_not(subject, row))
         if i not in found
-        else _verdict(trial, (subject, row), (samples[0], samples[i]), found[i])
+        else _verdict(trial, i, judge(samples[0], samples[i], found[i].turned(), within))
         for i, row in enumerate(others, 1)
     ]
 
 
-def _verdict(
-    trial: TrialResult,
-    rows: tuple[RowResult, RowResult],
-    samples: tuple[Sample, Sample],
-    standing: Standing,
-) -> CardVerdict:
-    """Return the verdict on two rows. The standing is that of the baseline next to the subject."""
-    found = judge(*samples, standing.turned(), trial.equal_within)
-    means = [mean(sample.means) for sample in samples]
+def _compared(trial: TrialResult) -> tuple[list[Sample], float]:
+    """Return the samples that are compared, and what counts as equal: of costs their logarithms."""
+    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
+    if not trial.is_cost:
+        return samples, trial.equal_within
+    return [sample.map(math.log) for sample in samples], math.log1p(trial.equal_within)
+
+
+def _verdict(trial: TrialResult, place: int, found: Judgement) -> CardVerdict:
+    """Return a judgement of the subject next to the baseline at a place, with its numbers."""
+    subject, baseline = trial.rows[0], trial.rows[place]
+    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
+    means = [mean(samples[i].means) for i in (0, place)]
     sign = 1.0 if trial.better == "higher" else -1.0
-    apart = paired(samples[0].values, samples[1].values)
+    apart = paired(samples[0].values, samples[place].values)
     because = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
     if found.because:
         because = found.because
     elif found.word is Word.FEW:
         because += f", {len(apart)} seeds"
     elif found.word not in NOTHING_TOLD and (difference := found.difference):
-        interval = f"[{number_text(difference.low)}, {number_text(difference.high)}]"
-        because += f", difference {number_text(difference.mean)} {interval}, {len(apart)} seeds"
+        ends = difference.mean, difference.low, difference.high
+        middle, low, high = (number_text(math.exp(end) if trial.is_cost else end) for end in ends)
+        what = "ratio" if trial.is_cost else "difference"
+        because += f", {what} {middle} [{low}, {high}], {len(apart)} seeds"
     return CardVerdict(
         trial.name,
-        rows[0].label,
-        rows[1].label,
+        subject.label,
+        baseline.label,
         found.word,
         because,
         0.0 if found.word in (*NOTHING_TOLD, Word.FEW) else _size(samples[0], means),
-        {seed: sign * number for seed, number in apart.items()},
+        {} if trial.is_cost else {seed: sign * number for seed, number in apart.items()},
     )
 
 
@@ -164,9 +171,9 @@ def ahead(trial: TrialResult) -> list[bool]:
     the others with 95% (Hsu 1981, multiple comparisons with the best). It is out, too, if in
     the row with the best mean more seeds learned, by Fisher's test, or none.
     """
-    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
+    samples, within = _compared(trial)
     there = [sample for sample in samples if sample.means]
-    words = [standing.word for standing in standings(there, trial.equal_within)] if there else []
+    words = [standing.word for standing in standings(there, within)] if there else []
     if Word.BEST not in words:
         return [False] * len(samples)
     best = modes_of(there[words.index(Word.BEST)])
@@ -175,7 +182,7 @@ def ahead(trial: TrialResult) -> list[bool]:
         own = modes_of(sample)
         if best and (not best.learned or (own and own.p_against(best) <= LEVEL)):
             return False
-        others = standings(there, trial.equal_within, reference=there.index(sample))
+        others = standings(there, within, reference=there.index(sample))
         return not any(standing.word is Word.BETTER for standing in others)
 
     return [bool(sample.means) and may_be(sample) for sample in samples]

@@ -20,6 +20,10 @@ FOLDER = Path("outputs") / "cards"
 """The folder of the runs, which all cards share."""
 
 
+LATE = "stopped"
+"""The first word of the reason of a row that took too long."""
+
+
 @dataclass(frozen=True)
 class Effort:
     """How a card is made: its level, seeds, device, the most `minutes` of a row, and own code.
@@ -33,6 +37,11 @@ class Effort:
     device: str
     config_dir: Path | None
     folder: Path = FOLDER
+
+    @property
+    def late(self) -> str:
+        """The reason of a row that took too long."""
+        return f"{LATE} after {self.minutes:g} minutes"
 
     def line(self, words: Sequence[str]) -> list[str]:
         """Return words with those that are the same in every trial."""

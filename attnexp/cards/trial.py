@@ -60,7 +60,7 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       or by that of the task.
     - `metric` decides, `columns` are shown, `probe` are interventions that are made on each run.
       Both are numbers by one word, as `attnexp results --metric` takes them.
-    - Differences up to `equal_within` count as equal.
+    - Differences up to `equal_within` count as equal; of costs it is a share of the baseline's.
     - `launcher` runs the jobs: one by one on all cores, or as replicas, which is faster for some.
     - `of_products` are settings that rows get whose score is made of products.
     - `counted` are columns with the least value at which a seed is counted.

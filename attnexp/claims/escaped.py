@@ -49,7 +49,8 @@ class Escaped(Decision):
             f"{there} of {of} seeds with {where}"
             for there, of, where in zip(escaped, seeds, (self.first, self.second), strict=True)
         ]
-        text = f"{shares[0]} have escaped and {shares[1]}: p = {p:.2g} by Fisher's exact test"
+        test = f"one-sided p = {p:.2g} by Fisher's exact test"
+        text = f"{shares[0]} have escaped and {shares[1]}: {test}"
         shown = [
             (f"step of escape, {where}", self._steps(evidence.chosen(where).runs))
             for where in (self.first, self.second)

@@ -12,7 +12,6 @@ import numpy as np
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
-from attnexp.select.configurations import comparisons
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import AT, numbers_of, require_number
 from attnexp.select.sample import Sample, diverged_in, sample_of, with_diverged
@@ -108,9 +107,11 @@ class Evidence:
 
         Empty for runs that differ in no mechanism, and for runs that were not trained.
         """
-        trained = [run for run in self.runs if run.metrics.get("steps")]
+        if not (trained := [run for run in self.runs if run.metrics.get("steps")]):
+            return ""
         frame = make_frame(trained)
-        if not any(name.partition(".")[0] in MECHANISMS for name in frame.differing):
+        names = [name for name in frame.differing if _is_mechanism(name, frame.differing)]
+        if not names:
             return ""
         tuned = trained[0].summary.tuning
         if tuned is None:
@@ -118,13 +119,12 @@ class Evidence:
             rates = sorted({float(rate) for rate in given if isinstance(rate, int | float)})
             values = ", ".join(map(number_text, rates))
             return f"{'one rate' if len(rates) == 1 else 'rates'}, not tuned: {values}"
-        tried = "; ".join(f"{name}={','.join(own)}" for name, own in tuned.values.items())
-        chosen = ", ".join(
-            f"{one.label or 'all'} {_chosen(one.runs[0])}"
-            for comparison in comparisons(trained)
-            for one in comparison.configurations
+        rows = dict(
+            zip(zip(*(frame.data[name] for name in names), strict=True), trained, strict=True)
         )
-        return f"tuned for each row, {tried}: {chosen}"
+        tried = "; ".join(f"{name}={','.join(own)}" for name, own in tuned.values.items())
+        chosen = [f"{' '.join(map(str, row))} {_chosen(run)}" for row, run in rows.items()]
+        return f"tuned for each row, {tried}: {', '.join(chosen)}"
 
     def last_pass(self, metric: str, where: str | None = None) -> float | None:
         """Return by how much a validated metric changed in the last pass, mean over the runs.
@@ -146,6 +146,12 @@ class Evidence:
         for run in self.runs:
             found |= dict.fromkeys(run.epochs)
         return list(found | dict.fromkeys(numbers_of(self.runs)))
+
+
+def _is_mechanism(name: str, differing: Sequence[str]) -> bool:
+    """Return whether a column is a choice of a mechanism, or a setting that all runs have."""
+    group, sign, _ = name.partition(".")
+    return group in MECHANISMS and not (sign and group in differing)
 
 
 def _chosen(run: Run) -> str:

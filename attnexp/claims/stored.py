@@ -19,7 +19,6 @@ from attnexp.runs.folder import Run
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.command_line import own_words
 from attnexp.select.collect import collect
-from attnexp.sweeps.tuned.words import FINALS, TUNED_AT, tuning_words
 
 if TYPE_CHECKING:
     from attnexp.sweeps.plan import PlannedJob
@@ -32,10 +31,6 @@ COMPUTED = "computed.json"
 
 PREDICTED = "prediction.json"
 """The file of what was predicted, in the order in which it was written."""
-
-
-TUNING_SEEDS = (TUNED_AT, *FINALS)
-"""The seeds at which settings are tuned."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -133,6 +128,8 @@ def sweep_words(
     claim: Claim, words: Sequence[str], seeds: str, folder: Path, config_dir: Path | None
 ) -> list[str]:
     """Return the arguments of `attnexp -m` that run a sweep of a claim at these seeds."""
+    from attnexp.sweeps.tuned.words import tuning_words  # which imports Hydra
+
     given = [f"seed={seeds}", "figures=false", f"output_dir={folder}", "hydra/launcher=parallel"]
     return [*own_words(config_dir), *words, *given, *tuning_words(claim.tune, claim.tune_by)]
 
@@ -142,6 +139,7 @@ def first_job(
 ) -> "PlannedJob":
     """Return the first job of a sweep: of one that tunes, the first that tunes."""
     from attnexp.sweeps.line import jobs_of  # which imports Hydra
+    from attnexp.sweeps.tuned.words import TUNED_AT
 
     first = str(TUNED_AT if claim.tune else seed)
     return jobs_of(sweep_words(claim, words, first, folder, config_dir))[0]
@@ -166,16 +164,17 @@ def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = F
         run
         for run in ended_runs(folder)
         if not (run.summary.tuning and run.summary.tuning.tuning_run)
-        if not (claim.tune and run.seed in TUNING_SEEDS)
     ]
     seeds = sorted({run.seed for run in found if run.seed >= claim.first_seed})
     keys: set[str] = set()
     if seeds:
         from attnexp.sweeps.line import compared_jobs, jobs_of
+        from attnexp.sweeps.tuned.words import FINALS, TUNED_AT
 
         compared = compared_jobs if claim.tune else jobs_of
-        for words in claim.sweeps:
-            line = sweep_words(claim, words, ",".join(map(str, seeds)), folder, config_dir)
+        named = ",".join(str(seed) for seed in seeds if seed not in (TUNED_AT, *FINALS))
+        for words in claim.sweeps if named else ():
+            line = sweep_words(claim, words, named, folder, config_dir)
             with suppress(RunFailedError):  # values of a sweep that tunes are not chosen yet
                 keys |= {job.place.key for job in compared(line)}
     own = [run for run in found if run.summary.key in keys]

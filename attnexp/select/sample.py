@@ -1,7 +1,7 @@
 """Samples: one number by seed, from the runs of a configuration."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, cast
@@ -67,6 +67,14 @@ class Sample:
     overlap: float = 0.0
     over: SampleUnit = SEEDS
     diverged: Sequence[tuple[int, int]] = ()
+
+    def map(self, function: Callable[[float], float]) -> "Sample":
+        """Return the sample of a function of the number, which has no unit."""
+        values = {
+            unit: {block: function(value) for block, value in own.items()}
+            for unit, own in self.values.items()
+        }
+        return replace(self, values=values, unit="")
 
     @property
     def means(self) -> list[float]:
