@@ -190,23 +190,6 @@ def _numbers(
         ) from None
 
 
-def compared_curves(
-    comparison: Comparison,
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, dict[int, NDArray[np.float64]]]:
-    """Return x, truth, and the predictions of configurations by their place, one row per run.
-
-    Runs that predicted at other points than most are left out: lines over different points have no
-    mean. Raises RequestError as `fitted_curve`.
-    """
-    curves = [[fitted_curve(run) for run in one.runs] for one in comparison.configurations]
-    points = Counter(x.tobytes() for own in curves for x, _, _ in own)
-    ((most, _),) = points.most_common(1)
-    kept = [[curve for curve in own if curve[0].tobytes() == most] for own in curves]
-    x, truth, _ = next(curve for own in kept for curve in own)
-    stacked = {i: np.stack([curve[2] for curve in own]) for i, own in enumerate(kept) if own}
-    return x, truth, stacked
-
-
 def training_points(run: Run) -> NDArray[np.float64]:
     """Return the training points of the first example, (points, inputs + 1): x and y."""
     return _points(run, "keys", "values")
