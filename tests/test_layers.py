@@ -68,7 +68,7 @@ MOST_LINES = {
     "runs": 1_908,
     "select": 924,
     "tables": 1_993,
-    "plots": 2_047,
+    "plots": 2_050,
     "report": 504,
     "trackers": 191,
     "imported": 813,

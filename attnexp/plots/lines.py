@@ -21,6 +21,7 @@ from attnexp.runs.summary import error_text
 from attnexp.select.configurations import Comparison
 from attnexp.select.renaming import Renaming
 from attnexp.select.selection import warn_skipped
+from attnexp.stats.intervals import Spread
 
 LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
@@ -113,6 +114,13 @@ def spans_powers(values: NDArray[np.float64], factor: float = LOG_FROM) -> bool:
     if not len(finite) or finite.min() <= 0:
         return False
     return bool(finite.max() / factor > finite.min())
+
+
+def spread_over_powers(spreads: Sequence[Spread]) -> bool:
+    """Return whether values and intervals have a logarithmic axis: no interval may reach 0."""
+    values = np.array([value for each in spreads for value in each.values])
+    lows = [each.low or 0.0 for each in spreads if each.n > 1]
+    return spans_powers(values) and all(low > 0 for low in lows)
 
 
 def has_fit(run: Run) -> bool:

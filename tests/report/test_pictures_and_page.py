@@ -7,6 +7,7 @@ import pytest
 from attnexp.plots.base import Options
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.loss import draw_losses
+from attnexp.plots.metric import draw_metric
 from attnexp.report.content import report_content
 from attnexp.runs import files
 from attnexp.select.collect import collect
@@ -92,3 +93,20 @@ def test_a_seed_that_predicted_at_other_points_counts_in_neither(regression_run,
     chart = page.data[0].charts[-1]
     same(figure.axes[0], chart)
     assert [line.seeds for line in chart.lines] == [0, 2, 1]
+
+
+@pytest.mark.parametrize("unit", ["y^2", ""])
+def test_metrics_are_the_same(regression_run, shown, unit):
+    """Student's interval of 1, 2 and 3 begins at -0.5, which no logarithmic axis shows."""
+    for model, factor in (("boxcar", 1.0), ("gaussian", 10.0)):
+        for seed in range(3):
+            run = {"choices": {"model": model}, "metrics": {"test_mse": factor * (seed + 1)}}
+            regression_run(f"{model}{seed}", seed=seed, units={"test_mse": unit}, **run)
+    comparison, page = shown()
+    ((_, figure),) = draw_metric(comparison, Options())
+    (axes,), dots = figure.axes, page.results[0].dots
+    assert [label.get_text() for label in axes.get_yticklabels()] == [row.name for row in dots.rows]
+    drawn = [line.get_xdata().tolist() for line in axes.lines]
+    told = [each for row in dots.rows for each in (row.seeds, (row.low, row.high), [row.mean])]
+    assert drawn == [pytest.approx([*each]) for each in told]
+    assert (axes.get_xscale() == "log") == dots.log == (unit == "y^2")
