@@ -3,19 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from matplotlib.axes import Axes
-
 from attnexp.claims.evidence import Point
+from attnexp.plots.charts import CurveChart, SeedCurve, all_values, all_x, common
 from attnexp.plots.lines import WIDE, spans_powers
 from attnexp.plots.picture_style import Style
 from attnexp.plots.style import (
-    draw_band,
-    line_styles,
-    log_axis,
+    draw_chart,
+    labelled,
+    line_axes,
     name_lines,
-    new_figure,
-    plot_axes,
     range_of,
     save,
     style_context,
@@ -28,37 +24,22 @@ def draw_curves(
     """Draw each curve: the mean over the seeds, and a band or bars of their range.
 
     The places of a curve are those that all its seeds have; a curve of one place is a number and is
-    not drawn. The picture is written to `path`.
+    not drawn. Axes are logarithmic if their numbers are positive and span a wide range. The picture
+    is written to `path`.
     """
-    seeds = len({point.seed for point in points})
-    places: dict[str, set[float]] = {}
+    rows: dict[str, dict[int, dict[float, float]]] = {}
     for point in points:
-        places.setdefault(point.curve, set()).add(point.x)
-    drawn = [point for point in points if len(places[point.curve]) > 1]
+        rows.setdefault(point.curve, {}).setdefault(point.seed, {})[point.x] = point.y
+    seeds = len({point.seed for point in points})
+    found = [(curve, *common([*by_seed.values()])) for curve, by_seed in rows.items()]
+    several = [(curve, x, values) for curve, x, values in found if len(x) > 1]
+    curves = [SeedCurve(each[0], place, *each[1:]) for place, each in enumerate(several)]
+    log_x, log = (spans_powers(each, WIDE) for each in (all_x(curves), all_values(curves)))
+    chart = CurveChart(title, *labels, curves, log, log_x)
     with style_context(style.settings):
-        curves = list(dict.fromkeys(point.curve for point in drawn))
         subtitle = f"mean of {seeds} seeds, {range_of(len(curves))}: smallest to largest"
-        figure = new_figure(5.6, 3.9, title, subtitle)
-        axes = plot_axes(figure)
-        styled = zip(curves, line_styles(len(curves)), strict=True)
-        for place, (curve, line) in enumerate(styled):
-            rows: dict[int, dict[float, float]] = {}
-            for point in drawn:
-                if point.curve == curve:
-                    rows.setdefault(point.seed, {})[point.x] = point.y
-            x = sorted(set.intersection(*(set(row) for row in rows.values())))
-            values = np.array([[row[each] for each in x] for row in rows.values()])
-            draw_band(axes, np.array(x), values, curve, line, place, len(curves))
-        axes.set_xlabel(labels[0])
-        axes.set_ylabel(labels[1])
-        _scale(axes, "x", [point.x for point in drawn])
-        _scale(axes, "y", [point.y for point in drawn])
+        figure, axes = line_axes(title, subtitle)
+        draw_chart(axes, chart, labelled(curves))
         name_lines(axes)
         style.finish(figure)
         save(figure, [path])
-
-
-def _scale(axes: Axes, name: str, numbers: Sequence[float]) -> None:
-    """Make an axis logarithmic if its numbers are positive and span a wide range."""
-    if spans_powers(np.array(numbers), WIDE):
-        log_axis(axes, name, np.array(numbers))

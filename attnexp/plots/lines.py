@@ -21,6 +21,7 @@ from attnexp.runs.summary import error_text
 from attnexp.select.configurations import Comparison
 from attnexp.select.renaming import Renaming
 from attnexp.select.selection import warn_skipped
+from attnexp.stats.intervals import Spread
 
 LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
@@ -115,6 +116,13 @@ def spans_powers(values: NDArray[np.float64], factor: float = LOG_FROM) -> bool:
     return bool(finite.max() / factor > finite.min())
 
 
+def spread_over_powers(spreads: Sequence[Spread]) -> bool:
+    """Return whether values and intervals have a logarithmic axis: no interval may reach 0."""
+    values = np.array([value for each in spreads for value in each.values])
+    lows = [each.low or 0.0 for each in spreads if each.n > 1]
+    return spans_powers(values) and all(low > 0 for low in lows)
+
+
 def has_fit(run: Run) -> bool:
     """Return whether the run predicted a curve: one x, and the training points are stored."""
     if not run.has_attention:
@@ -188,23 +196,6 @@ def _numbers(
         raise RequestError(
             f"{run.folder / file} does not hold numbers for {', '.join(names)}"
         ) from None
-
-
-def compared_curves(
-    comparison: Comparison,
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, dict[int, NDArray[np.float64]]]:
-    """Return x, truth, and the predictions of configurations by their place, one row per run.
-
-    Runs that predicted at other points than most are left out: lines over different points have no
-    mean. Raises RequestError as `fitted_curve`.
-    """
-    curves = [[fitted_curve(run) for run in one.runs] for one in comparison.configurations]
-    points = Counter(x.tobytes() for own in curves for x, _, _ in own)
-    ((most, _),) = points.most_common(1)
-    kept = [[curve for curve in own if curve[0].tobytes() == most] for own in curves]
-    x, truth, _ = next(curve for own in kept for curve in own)
-    stacked = {i: np.stack([curve[2] for curve in own]) for i, own in enumerate(kept) if own}
-    return x, truth, stacked
 
 
 def training_points(run: Run) -> NDArray[np.float64]:

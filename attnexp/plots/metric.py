@@ -7,7 +7,7 @@ from matplotlib.ticker import MaxNLocator
 
 from attnexp.core.language import said, translate
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.lines import runs_of, spans_powers
+from attnexp.plots.lines import runs_of, spread_over_powers
 from attnexp.plots.style import (
     FAINT,
     HEAD,
@@ -78,11 +78,10 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
             axes.plot(sample.means, [place + BELOW] * spread.n, "o", color=FAINT, markersize=3.5)
             axes.plot(ends, [place, place], color=PALETTE[0], linewidth=2)
         axes.plot(mean(sample.means), place, "o", color=PALETTE[0], markersize=6.5)
-    values = np.array([value for _, sample in rows for value in sample.means])
-    lows = [sample.spread.low or 0.0 for _, sample in rows if sample.spread.n > 1]
-    if spans_powers(values) and all(low > 0 for low in lows):
-        reach = [end for _, sample in rows if sample.spread.n > 1 for end in sample.spread.interval]
-        log_axis(axes, "x", np.array([*values, *reach], np.float64))
+    spreads = [sample.spread for _, sample in rows]
+    if spread_over_powers(spreads):
+        numbers = [number for each in spreads for number in (*each.values, *each.interval)]
+        log_axis(axes, "x", np.array(numbers, np.float64))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(TICKS))
     axes.set_gid(ROWS)

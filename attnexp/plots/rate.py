@@ -3,22 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
-from attnexp.core.language import said, say
+from attnexp.core.language import said, translate
 from attnexp.plots.base import Figures, Options
+from attnexp.plots.charts import CurveChart, SeedCurve, common
 from attnexp.plots.lines import runs_of
-from attnexp.plots.style import (
-    INK,
-    bands_of,
-    draw_band,
-    line_styles,
-    log_axis,
-    name_lines,
-    new_figure,
-    plot_axes,
-)
+from attnexp.plots.style import bands_of, draw_chart, labelled, line_axes, name_lines
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import without
 from attnexp.select.configurations import Comparison
@@ -39,7 +29,7 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     """Yield the test error against the number of training points on logarithmic axes.
 
     A line is a scoring function: the mean over the seeds, and a band from the smallest to the
-    largest, at the sizes that all its seeds have. Of several runs with the same size and seed, such
+    largest, of the seeds that have all its sizes. Of several runs with the same size and seed, such
     as several widths, the one with the lowest leave-one-out error counts. Next to them is n^(-3/4)
     through the first point of the first line.
     """
@@ -48,22 +38,20 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     data = [without(run.group("data"), {"num_train"}) for run in runs]
     if not models or any(each != data[0] for each in data):
         return
-    lines = {name: _line(table) for name, table in models.items()}
-    title = say("{shown} on {data}", shown=said("Consistency"), data=runs[0].choices["data"])
-    figure = new_figure(5.6, 3.9, title, bands_of(comparisons[0], len(lines)))
-    axes = plot_axes(figure)
-    styled = zip(lines.items(), line_styles(len(lines)), strict=True)
-    for place, ((name, points), line) in enumerate(styled):
-        draw_band(axes, *points, options.style.names(name), line, place, len(lines))
-    sizes, errors = next(iter(lines.values()))
-    rate = errors.mean(axis=0)[0] * (sizes / sizes[0]) ** RATE
-    axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="n^(-3/4)")
-    axes.set_xscale("log")
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    curves = []
+    for place, (name, table) in enumerate(models.items()):
+        sizes = np.array(sorted(table), np.float64)
+        _, errors = common([table[size] for size in sorted(table)])
+        curves.append(SeedCurve(options.style.names(name), place, sizes, errors.T))
+    sizes, errors = curves[0].x, curves[0].values
+    rate = errors.mean(axis=0)[:1] * (sizes / sizes[0]) ** RATE
+    title = said("{shown} on {data}", shown=said("Consistency"), data=runs[0].choices["data"])
+    names = said("number of training points n"), said("test error")
+    known = SeedCurve("n^(-3/4)", None, sizes, rate[None])
+    chart = CurveChart(title, *names, [*curves, known], log=True, log_x=True)
+    figure, axes = line_axes(translate(title), bands_of(comparisons[0], len(curves)))
+    draw_chart(axes, chart, labelled(curves))
     axes.set_xticks(sizes, [f"{size:,g}" for size in sizes])
-    log_axis(axes, "y", np.concatenate([errors.ravel() for _, errors in lines.values()]))
-    axes.set_xlabel(say("number of training points n"))
-    axes.set_ylabel(say("test error"))
     name_lines(axes)
     yield "consistency", figure
 
@@ -76,13 +64,3 @@ def _by_model(runs: Sequence[Run]) -> Mapping[str, Mapping[int, Mapping[int, flo
         if isinstance(size, int) and ERROR in run.metrics:
             tables.setdefault(run.model, {}).setdefault(size, {})[run.seed] = run.metrics[ERROR]
     return tables
-
-
-def _line(
-    table: Mapping[int, Mapping[int, float]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sizes in ascending order, and the errors, a row per seed that has all sizes."""
-    seeds = set.intersection(*map(set, table.values()))
-    sizes = sorted(table)
-    rows = [[table[size][seed] for size in sizes] for seed in sorted(seeds)]
-    return np.array(sizes, np.float64), np.array(rows, np.float64)

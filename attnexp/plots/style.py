@@ -31,6 +31,7 @@ from rich.cells import cell_len
 from attnexp.core import console
 from attnexp.core.errors import shortened_value
 from attnexp.core.language import Said, counted, numbered, said, say, translate
+from attnexp.plots.charts import CurveChart, SeedCurve, all_values, all_x
 from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
@@ -161,6 +162,9 @@ MISSING = re.compile(r"Glyph (\d+) .*missing from")
 Line = Mapping[str, Any]
 """The colour and the dashes of a line."""
 
+NamedLine = tuple[str, Line]
+"""The name of a line, and its colour and dashes."""
+
 
 class ShownFigure(Figure):
     """A figure that a notebook shows without pyplot."""
@@ -275,10 +279,46 @@ def range_of(count: int) -> Said:
     return said("band") if count <= BANDS else said("bars")
 
 
-def line_axes(comparison: Comparison, shown: str, count: int) -> tuple[Figure, Axes]:
-    """Return a figure for the lines of `count` configurations, and its axes."""
-    figure = new_figure(5.6, 3.9, title_of(comparison, shown), bands_of(comparison, count))
+def line_axes(title: str, subtitle: str) -> tuple[Figure, Axes]:
+    """Return a figure for lines, and its axes."""
+    figure = new_figure(5.6, 3.9, title, subtitle)
     return figure, plot_axes(figure)
+
+
+def chart_axes(comparison: Comparison, chart: CurveChart) -> tuple[Figure, Axes, list[NamedLine]]:
+    """Return a figure for a chart of configurations, its axes, and the name and line of each."""
+    every = lines_of(comparison)
+    shown = best_of([every[place] for place in chart.places])
+    drawn = line_axes(title_of(comparison, chart.title), bands_of(comparison, len(shown)))
+    return *drawn, [(name, line) for _, name, line in shown]
+
+
+def labelled(curves: Sequence[SeedCurve]) -> list[NamedLine]:
+    """Return a name and a line for each curve."""
+    return list(zip((one.label for one in curves), line_styles(len(curves)), strict=True))
+
+
+def draw_chart(axes: Axes, chart: CurveChart, lines: Sequence[NamedLine]) -> None:
+    """Draw the curves of a chart, each with the name and line of its place, and label the axes.
+
+    The parts of a configuration differ in dashes, and the first has the name.
+    """
+    for one in chart.curves:
+        if one.place is None:
+            label, dashes = translate(one.label), (0, (4, 2))
+            axes.plot(one.x, one.values[0], label=label, color=INK, linestyle=dashes, linewidth=1.1)
+            continue
+        place = chart.places.index(one.place)
+        name, line = lines[place]
+        if len(chart.parts) > 1:
+            line = {**line, "linestyle": LINES[one.part % len(LINES)]}
+        draw_band(axes, one.x, one.values, "" if one.part else name, line, place, len(lines))
+    axes.set_xlabel(translate(chart.x))
+    axes.set_ylabel(translate(chart.y))
+    if chart.log_x:
+        log_axis(axes, "x", all_x(chart.curves))
+    if chart.log:
+        log_axis(axes, "y", all_values(chart.curves))
 
 
 def title_of(comparison: Comparison, shown: str) -> str:

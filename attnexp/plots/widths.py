@@ -10,11 +10,10 @@ from attnexp.plots.base import Figures, Options
 from attnexp.plots.style import (
     INK,
     best_of,
+    line_axes,
     lines_of,
     log_axis,
     name_lines,
-    new_figure,
-    plot_axes,
     seed_of,
     seeds_of,
     title_of,
@@ -35,8 +34,7 @@ def draw_widths(comparison: Comparison, options: Options) -> Figures:
     if not checked:
         return
     title = title_of(comparison, capitalized(said("error")))
-    figure = new_figure(5.6, 3.9, title, _subtitle(comparison))
-    axes = plot_axes(figure)
+    figure, axes = line_axes(title, _subtitle(comparison))
     places, heights = [], []
     for one, name, line in checked:
         for i, check in enumerate(run.summary.width_check for run in _checked(one.runs)):

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from attnexp.core import console
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
-from attnexp.core.language import capitalized, joined, numbered, said
+from attnexp.core.language import joined, numbered, said
+from attnexp.plots.charts import (
+    CurveChart,
+    SeedCurve,
+    all_values,
+    chart_of_columns,
+    chart_of_fit,
+)
 from attnexp.plots.colours import DIVERGING, VIRIDIS, hexadecimal
 from attnexp.plots.lines import (
     asked_columns,
-    compared_curves,
-    has_fit,
     intact,
     renamed,
     runs_of,
-    training_points,
-    wants_log,
-    words,
 )
 from attnexp.report.page import (
     AttentionPanel,
@@ -58,7 +60,6 @@ from attnexp.select.configurations import (
     Configuration,
     comparisons,
     labels,
-    seeds_by_epoch,
 )
 from attnexp.select.frame import make_frame
 from attnexp.select.order import sort_runs
@@ -136,7 +137,7 @@ def _running(runs: Sequence[Run]) -> Iterable[Chart]:
         own = [run for run in going if run.data == data]
         names = zip(labels(make_frame(own)), own, strict=True)
         each = tuple(Configuration(_of_seed(name, run), (run,)) for name, run in names)
-        for chart in _training(Comparison(data, each), own):
+        for chart in _training(Comparison(data, each)):
             yield replace(chart, title=said("{what}: {text}", what=data, text=chart.y))
 
 
@@ -147,14 +148,13 @@ def _of_seed(name: str, run: Run) -> str:
 def _data(
     comparison: Comparison, result: int, models: Sequence[Model], further: list[str]
 ) -> DataSection:
-    runs = runs_of(comparison)
     made = partial(_made, comparison.data, further)
-    losses = made("losses", lambda: [*_training(comparison, runs)])
-    fit = made("fit", lambda: [*_fit(comparison, runs)])
+    losses = made("losses", lambda: [*_training(comparison)])
+    fit = made("fit", lambda: chart_of_fit(comparison))
     return DataSection(
         comparison.data,
         result,
-        [*(losses or ()), *(fit or ())],
+        [*(losses or ()), *([_chart(fit)] if fit else ())],
         made("attention", lambda: _attention(comparison)),
         [_configuration(one) for one in comparison.configurations],
         models,
@@ -171,51 +171,34 @@ def _made(data: str, further: list[str], what: str, make: Callable[[], Part]) ->
         return None
 
 
-def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
+def _training(comparison: Comparison) -> Iterable[Chart]:
     """Yield a chart for every loss, and for the primary metric if it was validated.
 
     A line is a configuration, with its band over seeds. A column without a finite number has
     no chart.
     """
+    runs = runs_of(comparison)
     primary = {f"val_{run.summary.primary}" for run in runs}
     there = dict.fromkeys(name for run in runs for name in run.epochs if name in primary)
     for column in [*asked_columns(runs, None), *there]:
-        lines, values = [], []
-        for place, one in enumerate(comparison.configurations):
-            if all(column in run.epochs for run in one.runs):
-                epochs, found = seeds_by_epoch(one, column)
-                lines.append(_line(place, one, epochs, found))
-                values.append(found.ravel())
-        together = np.concatenate(values) if values else np.zeros(0)
-        if np.isfinite(together).any():
-            name, log = words(column), wants_log([column], together)
-            yield Chart(capitalized(name), said("epoch"), name, log, lines, points=())
+        chart = chart_of_columns(comparison, [column])
+        if np.isfinite(all_values(chart.curves)).any():
+            yield _chart(chart)
 
 
-def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[Chart]:
-    if not all(has_fit(run) for run in runs):
-        return
-    x, truth, predictions = compared_curves(comparison)
-    names = runs[0].attention
-    known = [] if truth is None else [Series(said("truth"), None, plain(x), plain(truth))]
-    same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
-    lines = [
-        _line(place, comparison.configurations[place], x, values)
-        for place, values in predictions.items()
-    ]
-    points = [plain(point) for point in training_points(runs[0])] if same else ()
-    side = next(iter(names.x_names), "x")
-    yield Chart(said("Fit"), side, names.y_name or "y", False, [*known, *lines], points)
+def _chart(chart: CurveChart) -> Chart:
+    """Return a chart as a page draws it: with the mean and the ends of each curve."""
+    lines, points = [*map(_line, chart.curves)], [*map(plain, chart.points)]
+    return Chart(chart.title, chart.x, chart.y, chart.log, lines, points, chart.log_x)
 
 
-def _line(
-    place: int, one: Configuration, x: NDArray[np.float64], values: NDArray[np.float64]
-) -> Series:
-    """Return the mean and the ends of values that have one row per seed."""
-    few = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).astype(int))
-    ends = (values.min(axis=0), values.max(axis=0)) if len(one.runs) > 1 else ()
-    along, mean, *band = (plain(each[few]) for each in (x, mean_row(values), *ends))
-    return Series(one.label, place, along, mean, len(one.runs), *band)
+def _line(one: SeedCurve) -> Series:
+    """Return a curve of few points, with a band if it is of several seeds."""
+    few = np.unique(np.linspace(0, len(one.x) - 1, min(len(one.x), POINTS)).astype(int))
+    ends = (one.values.min(axis=0), one.values.max(axis=0)) if len(one.values) > 1 else ()
+    along, mean, *band = (plain(each[few]) for each in (one.x, mean_row(one.values), *ends))
+    seeds = 0 if one.place is None else len(one.values)
+    return Series(one.label, one.place, along, mean, seeds, *band)
 
 
 def _attention(comparison: Comparison) -> AttentionPanel | None:

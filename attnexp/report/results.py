@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from attnexp.core.language import joined, numbered, said
-from attnexp.plots.lines import spans_powers
+from attnexp.plots.lines import spread_over_powers
 from attnexp.report.page import DotRow, Dots, Heading, Result, TextCell, TextTable
 from attnexp.runs.files import finite
 from attnexp.select.configurations import Comparison
@@ -74,7 +72,7 @@ def _dots(table: ResultsTable) -> Dots | None:
     if len(rows) < 2:
         return None
     shown = rows[:ROWS]
-    log = spans_powers(np.array([value for entry in shown for value in entry.spread.values]))
+    log = spread_over_powers([entry.spread for entry in shown])
     metric, omitted = table.metrics[0], len(rows) - len(shown)
     dots = [_dot(table, *each) for each in zip(shown, _above(table, shown), strict=True)]
     return Dots(metric, table.frame.better.get(metric), log, omitted, dots)

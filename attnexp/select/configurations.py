@@ -7,7 +7,6 @@ from statistics import median, pstdev
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
@@ -88,19 +87,6 @@ class Comparison:
         if len(models) > 1:
             return said("{shown} on {data}", shown=shown, data=self.data)
         return said("{shown} of {model} on {data}", shown=shown, model=models.pop(), data=self.data)
-
-
-def seeds_by_epoch(
-    one: Configuration, column: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the epochs at which all runs have a value of the column, and these, a row per run."""
-    epochs = one.runs[0].epochs["epoch"]
-    for run in one.runs[1:]:
-        epochs = np.intersect1d(epochs, run.epochs["epoch"])
-    rows = [run.epochs[column][np.isin(run.epochs["epoch"], epochs)] for run in one.runs]
-    values = np.stack(rows)
-    measured = ~np.isnan(values).any(axis=0)
-    return epochs[measured], values[:, measured]
 
 
 def best_runs(

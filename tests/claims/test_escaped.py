@@ -51,8 +51,8 @@ def test_shares_of_seeds_decide(two_modes, first, second, word):
 def test_the_steps_of_escape_are_shown(two_modes):
     verdict = two_modes([100, 200, 300, None, -100], STUCK)
     assert verdict.because == (
-        "3 of 5 seeds with model=a have escaped and 0 of 6 seeds with model=b: one-sided p = 0.061 by "
-        "Fisher's exact test"
+        "3 of 5 seeds with model=a have escaped and 0 of 6 seeds with model=b: one-sided p = 0.061 "
+        "by Fisher's exact test"
     )
     assert dict(verdict.shown) == {
         "step of escape, model=a": "100 to 300, median 200, of 3 seeds",

@@ -11,7 +11,7 @@ from attnexp.cli.parser import run_verb
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.select.collect import collect
-from attnexp.select.configurations import comparisons, seeds_by_epoch
+from attnexp.select.configurations import comparisons
 
 main = partial(run_verb, "plot")
 
@@ -121,15 +121,6 @@ def test_the_later_of_two_runs_with_one_seed_counts(regression_run, tmp_path):
     (comparison,) = comparisons(collect([tmp_path]).runs)
     ((run,),) = (one.runs for one in comparison.configurations)
     assert run.folder.name == "a"
-
-
-def test_curves_are_taken_where_all_seeds_have_them(regression_run, tmp_path):
-    regression_run("a", seed=0, losses=(3.0, 2.0, 1.0))
-    regression_run("b", seed=1, losses=(5.0, 4.0))
-    (comparison,) = comparisons(collect([tmp_path]).runs)
-    epochs, values = seeds_by_epoch(comparison.configurations[0], "loss")
-    assert epochs.tolist() == [1, 2]
-    assert values.tolist() == [[3, 2], [5, 4]]
 
 
 def test_a_run_that_failed_still_shows_its_losses(regression_run):

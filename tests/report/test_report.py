@@ -62,7 +62,8 @@ def test_what_was_compared_is_said_and_drawn_in_the_order_of_the_table(
         for width, mse in ((1.0, 4.0), (2.0, 0.25)):
             settings = {"model.width": width, "seed": seed}
             metrics = {"test_mse": mse * 2**seed}
-            regression_run(f"w{width}-{seed}", settings=settings, metrics=metrics)
+            told = {"metrics": metrics, "units": {"test_mse": "y^2"}}
+            regression_run(f"w{width}-{seed}", settings=settings, **told)
     content = content_of(written(tmp_path))
     (result,) = content["results"]
     assert result["compared"] == (

@@ -24,25 +24,6 @@ def test_runs_on_data_of_another_seed_are_another_comparison(write_run, tmp_path
     assert [len(each.configurations) for each in found] == [1, 1, 1]
 
 
-def test_epochs_without_a_value_in_one_run_are_left_out(regression_run):
-    """As in runs that were imported, whose metrics were measured at other steps."""
-    from attnexp.runs import files
-    from attnexp.runs.folder import load_run
-    from attnexp.select.configurations import Configuration, seeds_by_epoch
-
-    runs = []
-    for seed, accuracies in enumerate([(0.5, None, 0.75), (0.25, 0.5, 0.625)]):
-        folder = regression_run(f"run{seed}", seed=seed)
-        file = files.MetricsFile(folder)
-        for epoch, accuracy in enumerate(accuracies):
-            file.append({"epoch": epoch, "accuracy": "" if accuracy is None else accuracy})
-        file.close()
-        runs.append(load_run(folder))
-    epochs, values = seeds_by_epoch(Configuration("", tuple(runs)), "accuracy")
-    assert epochs.tolist() == [0, 2]
-    assert values.tolist() == [[0.5, 0.75], [0.25, 0.625]]
-
-
 def test_a_finished_run_counts_before_a_newer_one_that_has_not_finished(frame):
     old, new = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2))
     kept, left_out = without_repeats(
