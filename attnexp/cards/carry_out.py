@@ -61,7 +61,9 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
             for j, row in enumerate(rows):
                 advance(i * len(rows) + j, f"{task.name}: {row.label}")
                 if row.label in given_up:
-                    found.append((given_up[row.label], NOTHING))
+                    lost = effort.seeds * task.runs_per_seed
+                    result = msgspec.structs.replace(given_up[row.label], lost=lost)
+                    found.append((result, NOTHING))
                     continue
                 found.append(measured(task, row, effort))
                 result = found[-1][0]
@@ -108,7 +110,8 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
             _probe(_runs(jobs), task.trial.probe, effort.config_dir)
     errors = [job.found.error for job in jobs if job.found.error and why != late]
     # read anew, with their interventions
-    return row_result(task, row, _runs(jobs), len(jobs) or effort.seeds, (errors or [why])[0])
+    count = len(jobs) or effort.seeds * task.runs_per_seed
+    return row_result(task, row, _runs(jobs), count, (errors or [why])[0])
 
 
 def _costs(

@@ -23,7 +23,7 @@ def row_result(
     `runs` are those of its `jobs` that have begun, and `why` says why some have no result.
     """
     numbers, sample = _numbers(task, runs)
-    counted = sum(run.finished or run.summary.diverged for run in runs)
+    counted = sum(map(has_ended, runs))
     result = RowResult(
         row.label,
         list(row.words),
@@ -88,13 +88,16 @@ def _numbers(task: SizedTrial, runs: Sequence[Run]) -> tuple[dict[str, dict[int,
 def _working(runs: Sequence[Run], task: SizedTrial, works: Works) -> dict[str, dict[int, float]]:
     """Return how many values of a setting work at each seed, and how many are beyond on each side.
 
-    A seed at which none works has no side.
+    A seed of which a run neither ended nor diverged has no value: nobody knows whether it would
+    have worked. A seed at which none works has no side.
     """
     found: dict[str, dict[int, float]] = {task.metric: {}, TOO_SMALL: {}, TOO_LARGE: {}}
     for seed in dict.fromkeys(run.seed for run in runs):
-        own = [run for run in runs if run.seed == seed]
-        numbers = [number_of(run, task.trial.metric) for run in own]
-        tried = [float(str(run.settings[works.setting])) for run in own]
+        ended = [run for run in runs if run.seed == seed and has_ended(run)]
+        if len(ended) < task.runs_per_seed:
+            continue
+        numbers = [number_of(run, task.trial.metric) for run in ended]
+        tried = [float(str(run.settings[works.setting])) for run in ended]
         working = [
             value
             for value, number in zip(tried, numbers, strict=True)
@@ -105,6 +108,11 @@ def _working(runs: Sequence[Run], task: SizedTrial, works: Works) -> dict[str, d
             found[TOO_SMALL][seed] = float(sum(value < min(working) for value in tried))
             found[TOO_LARGE][seed] = float(sum(value > max(working) for value in tried))
     return found
+
+
+def has_ended(run: Run) -> bool:
+    """Return whether a run has finished or diverged."""
+    return run.finished or run.summary.diverged
 
 
 def _largest(runs: Sequence[Run], name: str) -> dict[int, float]:

@@ -113,6 +113,15 @@ class SizedTrial:
         return self.trial.metric if works is None else f"values of {works.setting} that work"
 
     @property
+    def runs_per_seed(self) -> int:
+        """The number of compared runs of a row at each seed."""
+        if self.trial.works is None:
+            return 1
+        name = f"{self.trial.works.setting}="
+        (values,) = (word for word in self.words if word.startswith(name))
+        return values.count(",") + 1
+
+    @property
     def numbers(self) -> list[str]:
         """The words of all numbers, the one that decides first."""
         return list(dict.fromkeys([self.trial.metric, *self.trial.columns]))

@@ -101,7 +101,8 @@ def test_the_values_at_which_a_run_works_are_counted_and_others_are_the_largest(
         for seed in (1, 2)
         for i, rate in enumerate((0.1, 0.01, 0.001))
     ]
-    found = {"columns": ["g"], "works": Works("optim.lr", 0.9)}
+    words = ["optim.lr=0.1,0.01,0.001"]
+    found = {"words": words, "columns": ["g"], "works": Works("optim.lr", 0.9)}
     result, sample = row_result(task(**found), ROW, runs, 6)
     counted = "values of optim.lr that work"
     assert result.numbers == {
@@ -115,6 +116,26 @@ def test_the_values_at_which_a_run_works_are_counted_and_others_are_the_largest(
     of_trial = trial_result(task(**found), [(result, sample)])
     assert (of_trial.metric, of_trial.better, of_trial.chance) == (counted, "higher", None)
     assert numbers_of([stored(1)], **found) == {}
+
+
+@pytest.mark.parametrize(
+    "ending", [None, {"status": "interrupted"}, {"status": "failed"}, DIVERGED]
+)
+def test_a_seed_with_a_run_that_was_stopped_counts_no_values(stored, ending):
+    """The largest rate of seed 2 was not begun, stopped, failed, or diverged."""
+    runs = [
+        stored(seed, {"exact_match": 1.0}, settings={"optim.lr": rate})
+        for seed in (1, 2)
+        for rate in (0.001, 0.01, 0.1)[: 3 if seed == 1 else 2]
+    ]
+    if ending is not None:
+        runs.append(stored(2, settings={"optim.lr": 0.1}, **{"error": "no", **ending}))
+    works = {"words": ["optim.lr=0.001,0.01,0.1"], "works": Works("optim.lr", 0.9)}
+    result, _ = row_result(task(**works), ROW, runs, 6)
+    assert result.numbers["values of optim.lr that work"] == (
+        {1: 3.0, 2: 2.0} if ending is DIVERGED else {1: 3.0}
+    )
+    assert result.lost == (0 if ending is DIVERGED else 1)
 
 
 def test_a_seed_escapes_at_the_first_step_at_or_below_the_bound(stored):
