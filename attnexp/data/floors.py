@@ -24,7 +24,7 @@ A floor is the best of several numbers with the noise of one test set, so it is 
 where rivals are close, and never fitted on test answers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import NamedTuple, cast
@@ -59,31 +59,56 @@ class Floor(NamedTuple):
     rival: str
 
 
-def floors(dataset: Dataset) -> dict[str, Floor]:
-    """Return the floor of each metric in `dataset.floors`: that of the best rival on the test set.
+@dataclass(frozen=True)
+class Rivals:
+    """The answers of the rivals to the test set of data.
 
-    An answer of several symbols is right if all are. An end symbol counts as right.
+    `right` are the probabilities that each answer of a rival is right, by its name; `due` are the
+    answers that count, `metrics` those of the data that have a floor, and `own` the numbers that
+    the data state.
     """
-    if not dataset.floors:
-        return {}
-    train, test = _Split.of(dataset, dataset.train), _Split.of(dataset, dataset.test)
-    answers = train.targets[train.due].unique()
-    rivals = {
-        ANY: torch.isin(test.targets, answers).double() / len(answers),
-        **_told(train, test),
-        PLACE: _by_place(train.first(FITTED), test),
-        COMMONEST: _commonest(train, test),
-    }
-    measured = {name: _metrics(right, test.due) for name, right in rivals.items()}
-    del measured[EACH_ONCE]["token_accuracy"]
-    measured[OWN] = dict(dataset.chance)
-    return {
-        metric: max(
-            (Floor(found[metric], name) for name, found in measured.items() if metric in found),
-            key=attrgetter("value"),
-        )
-        for metric in dataset.floors
-    }
+
+    right: Mapping[str, Float[Tensor, "examples targets"]]
+    due: Bool[Tensor, "examples targets"]
+    metrics: Sequence[str]
+    own: Mapping[str, float]
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Rivals":
+        """Return the answers of the rivals, none if no metric of the data has a floor."""
+        train, test = _Split.of(dataset, dataset.train), _Split.of(dataset, dataset.test)
+        right: dict[str, Float[Tensor, "examples targets"]] = {}
+        if dataset.floors:
+            answers = train.targets[train.due].unique()
+            right = {
+                ANY: torch.isin(test.targets, answers).double() / len(answers),
+                **_told(train, test),
+                PLACE: _by_place(train.first(FITTED), test),
+                COMMONEST: _commonest(train, test),
+            }
+        return cls(right, test.due, dataset.floors, dataset.chance)
+
+    def floors(self) -> dict[str, Floor]:
+        """Return the floor of each metric that has one: that of the best rival on the test set.
+
+        An answer of several symbols is right if all are. An end symbol counts as right.
+        """
+        if not self.metrics:
+            return {}
+        measured = {name: _metrics(right, self.due) for name, right in self.right.items()}
+        del measured[EACH_ONCE]["token_accuracy"]
+        measured[OWN] = dict(self.own)
+        return {
+            metric: max(
+                (Floor(found[metric], name) for name, found in measured.items() if metric in found),
+                key=attrgetter("value"),
+            )
+            for metric in self.metrics
+        }
+
+    def exact_match(self, rival: str, rows: Bool[Tensor, " examples"]) -> float:
+        """Return the exact match of a rival on some examples, such as those of a length."""
+        return _metrics(self.right[rival][rows], self.due[rows])["exact_match"]
 
 
 @dataclass(frozen=True)

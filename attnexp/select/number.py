@@ -67,7 +67,8 @@ def numbers_of(runs: Iterable[Run]) -> list[str]:
 def with_numbers(frame: Frame, words: Sequence[str]) -> Frame:
     """Return a frame in which the numbers that compound words name are metrics, too.
 
-    Each has the unit and the direction of its metric. Raises RequestError for one that no run of
+    Each has the unit and the direction of its metric, and its chance if that was measured at the
+    place. Raises RequestError for one that no run of
     the frame has.
     """
     asked = [word for word in dict.fromkeys(words) if is_compound(word)]
@@ -77,15 +78,31 @@ def with_numbers(frame: Frame, words: Sequence[str]) -> Frame:
         column = np.array([number_of(run, word) for run in frame.runs], dtype=float)
         if np.isnan(column).all():
             raise RequestError(_missing(frame.runs, word))
-        metric = metric_of(word)
+        metric, chance = metric_of(word), _chance_of(word)
+        columns = {word: column}
+        companions = frame.companions
+        if chance and any(number_of(run, chance) is not None for run in frame.runs):
+            columns[chance] = np.array([number_of(run, chance) for run in frame.runs], dtype=float)
+            companions = companions | {word: {"chance": chance}}
         frame = replace(
             frame,
-            data=frame.data.assign(**{word: column}),
+            data=frame.data.assign(**columns),
             metrics=(*frame.metrics, word),
             better=frame.better | _declared(frame.better, metric, word),
             units=frame.units | _declared(frame.units, metric, word),
+            companions=companions,
         )
     return frame
+
+
+def _chance_of(word: str) -> str:
+    """Return the word for the chance of a detail at a place; empty for other numbers.
+
+    It is `exact_match_chance_by_length@16` for `exact_match_by_length@16`.
+    """
+    detail, at, place = word.partition(AT)
+    metric, by, cut = detail.partition("_by_")
+    return f"{metric}_chance_by_{cut}{AT}{place}" if at and by else ""
 
 
 def require_number(frame: Frame, word: str) -> Frame:

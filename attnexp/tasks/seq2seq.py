@@ -18,7 +18,7 @@ from attnexp.attention.alignment import Scorecard, gold_mass_by_example, scoreca
 from attnexp.attention.base import is_signed
 from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.data.base import Dataset
-from attnexp.data.floors import Floor, floors
+from attnexp.data.floors import Floor, Rivals
 from attnexp.data.text import source_text, target_text
 from attnexp.tasks.base import (
     Attended,
@@ -247,7 +247,8 @@ class SequenceToSequence(Task):
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
     ) -> Evaluation:
         spec, test = cast(Seq2SeqSpec, dataset.spec), dataset.test
-        held_out, reached = dataset.validation, floors(dataset)
+        held_out, rivals = dataset.validation, Rivals.of(dataset)
+        reached = rivals.floors()
         validation = None if held_out is None else self._answers(model, held_out)
         answers = replace(
             self._answers(model, test, decode(cast("Seq2Seq[Any]", model), test, spec)),
@@ -263,6 +264,7 @@ class SequenceToSequence(Task):
             metrics=metrics | answers.by_head(),
             rows=list(_rows(answers, spec)),
             details=_by_length(answers, lengths)
+            | _chance_by_length(rivals, lengths)
             | {
                 "lengths_in_training": {
                     "shortest": float(trained.min()),
@@ -342,6 +344,21 @@ class SequenceToSequence(Task):
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         shown = dataset.test.select(slice(self.num_shown))
         return Attended(shown, model(shown, need_weights=True).weights)
+
+
+def _chance_by_length(
+    rivals: Rivals, lengths: Int[Tensor, " batch"]
+) -> dict[str, Mapping[str, float]]:
+    """Return the exact match by length of the rival that is best on the whole test set.
+
+    None if there is no such rival. That of each length would be chosen by few examples.
+    """
+    best = rivals.floors().get("exact_match")
+    if best is None or best.rival not in rivals.right:
+        return {}
+    own = {length: (lengths == length).cpu() for length in lengths.unique().tolist()}
+    shares = {str(length): rivals.exact_match(best.rival, rows) for length, rows in own.items()}
+    return {"exact_match_chance_by_length": shares}
 
 
 def _by_length(answers: Answers, lengths: Int[Tensor, " batch"]) -> dict[str, Mapping[str, float]]:

@@ -22,7 +22,7 @@ from attnexp.data.floors import (
     OWN,
     PLACE,
     TOLD,
-    floors,
+    Rivals,
 )
 from attnexp.data.fuzzy_recall import FuzzyRecall
 from attnexp.data.in_context_recall import InContextRecall
@@ -136,33 +136,38 @@ def test_floors_are_those_of_the_best_rival_counted_in_loops(target):
             if name != EACH_ONCE
         },
     }
-    found = floors(data)
+    found = Rivals.of(data).floors()
     assert set(found) == set(target.floors)
     for metric, (value, rival) in found.items():
         own = counted[metric] | ({OWN: data.chance[metric]} if metric in data.chance else {})
         assert value == pytest.approx(max(own.values()))
         assert value == pytest.approx(own[rival])
+    some = torch.arange(len(data.test)) % 3 == 1
+    for name, rows in right.items():
+        counted_alone = fmean(prod(row) for row, is_in in zip(rows, some, strict=True) if is_in)
+        assert Rivals.of(data).exact_match(name, some) == pytest.approx(counted_alone)
 
 
 def test_data_without_a_chance_have_no_floor():
-    assert floors(build(Copy, min_length=3, max_length=4)) == {}
+    assert Rivals.of(build(Copy, min_length=3, max_length=4)).floors() == {}
 
 
 def test_a_place_that_tells_every_answer_is_the_key_of_the_task_and_no_rival():
-    assert floors(build(Compression, length=4))["token_accuracy"].value < 0.5
-    assert floors(build(NBack, **SMALL[NBack]))["token_accuracy"].value < 0.6
+    assert Rivals.of(build(Compression, length=4)).floors()["token_accuracy"].value < 0.5
+    assert Rivals.of(build(NBack, **SMALL[NBack])).floors()["token_accuracy"].value < 0.6
 
 
 def test_values_without_repetition_are_all_right_once_in_n_factorial():
     data = build(MultiQueryRecall, **SMALL[MultiQueryRecall] | {"min_pairs": 4, "power": 1})
-    value, rival = floors(data)["exact_match"]
+    value, rival = Rivals.of(data).floors()["exact_match"]
     assert value == pytest.approx(1 / 24)
     assert rival == EACH_ONCE
 
 
 def test_mqar_keeps_the_order_of_the_slots_of_its_source_and_its_floor_says_so():
     settings = {"min_pairs": 4, "max_pairs": 4, "length": 16, "num_train": 2_000, "num_test": 500}
-    value, rival = floors(build(MultiQueryRecall, vocab_size=33, **settings))["token_accuracy"]
+    data = build(MultiQueryRecall, vocab_size=33, **settings)
+    value, rival = Rivals.of(data).floors()["token_accuracy"]
     assert value == pytest.approx(0.39, abs=0.04)
     assert rival == PLACE
 

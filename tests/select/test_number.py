@@ -9,6 +9,7 @@ from attnexp.runs.folder import load_run
 from attnexp.runs.probed import LEARNED, Probed, write_probed
 from attnexp.select.frame import make_frame
 from attnexp.select.number import metric_of, number_of, numbers_of, with_numbers
+from attnexp.select.sample import sample_of
 from attnexp.select.where import matching
 
 FIELDS = {
@@ -88,3 +89,14 @@ def test_a_number_that_nothing_has_is_refused_with_the_nearest(runs, word, text)
 )
 def test_where_takes_numbers(runs, test, fitting):
     assert matching(make_frame(runs), test).nonzero()[0].tolist() == fitting
+
+
+def test_a_detail_at_a_place_has_the_chance_at_that_place(write_run):
+    details = {
+        "exact_match_by_length": {"5": 0.5, "9": 0.25},
+        "exact_match_chance_by_length": {"5": 0.125},
+    }
+    run = load_run(write_run("lengths", {}, details=details))
+    frame = with_numbers(make_frame([run]), ["exact_match_by_length@5", "exact_match_by_length@9"])
+    assert sample_of(frame, "exact_match_by_length@5").companions == {"chance": 0.125}
+    assert sample_of(frame, "exact_match_by_length@9").companions == {}

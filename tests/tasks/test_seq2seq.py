@@ -11,7 +11,7 @@ from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.rnn import Rnn
 from attnexp.attention.alignment import Scorecard
 from attnexp.core.batch import Batch, Prediction
-from attnexp.data.floors import floors
+from attnexp.data.floors import Rivals
 from attnexp.data.mqar import MultiQueryRecall
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive
@@ -124,7 +124,7 @@ def test_answers_due_at_given_queries_are_read_off():
         stream = row["queries"].split()
         assert row["target"].split() == [value[stream[place]] for place in asked]
         assert row["decoded"].split() == [vocab[j] for j in likeliest[i, : len(asked)].tolist()]
-    for name, floor in floors(data).items():
+    for name, floor in Rivals.of(data).floors().items():
         assert evaluation.metrics[f"{name}_chance"] == floor.value
         assert evaluation.floors[f"{name}_chance"] == floor.rival
     assert {int(length) for length in evaluation.details["exact_match_by_length"]} <= {8, 10}
