@@ -83,7 +83,7 @@ def made_again(
     untuned = replace(task, trial=msgspec.structs.replace(task.trial, tune=[]))
     with tempfile.TemporaryDirectory(prefix="attnexp-verify-") as folder:
         effort = Effort(level_of(card), card.seeds, minutes, card.device, config_dir, Path(folder))
-        found, _ = measured(untuned, own, effort)
+        found = measured(untuned, own, effort).result
     if not (found.numbers or found.diverged) and (row.numbers or found.why != row.why):
         raise RunFailedError(found.why or "no run has a result")
     return Repetition.of(dict(_differences(row, found)), tolerance, [])

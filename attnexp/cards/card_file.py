@@ -23,6 +23,8 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       a result, `why` the first reason.
     - `tuned` are the values that were chosen on the validation set, `at_end` the settings of which
       the best value was the last one tried.
+    - `is_subject` says of a baseline that its runs have the numbers of the subject's throughout,
+      bit for bit: what is compared changes nothing in the trial.
     - `seconds` is the sum of the times that its runs took, those of tuning not included. A replica
       has the time of its whole group.
     """
@@ -36,6 +38,7 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tuned: dict[str, str] = {}
     at_end: list[str] = []
     seconds: float = 0.0
+    is_subject: bool = False
 
     def values(self, number: str) -> list[float]:
         """Return the values of a number, one per seed; none if it was not measured."""

@@ -10,7 +10,7 @@ import msgspec
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import CostsByRound, costs_in_turns, why_not_measured
 from attnexp.cards.lines import FOLDER, LATE, Effort, are_done, compared
-from attnexp.cards.numbers import NOTHING, row_result, trial_result
+from attnexp.cards.numbers import Measured, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import SizedTrial
 from attnexp.config.laws import read_laws
@@ -31,7 +31,6 @@ from attnexp.runs.folder import Run
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.provenance import processor, versions
 from attnexp.select.configurations import comparisons
-from attnexp.select.sample import Sample
 from attnexp.sweeps.line import jobs_of, run_sweep
 from attnexp.sweeps.plan import PlannedJob
 
@@ -53,7 +52,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     given_up: dict[str, RowResult] = {}
     with console.progress("card", len(tasks) * len(rows)) as advance:
         for i, task in enumerate(tasks):
-            found: list[tuple[RowResult, Sample]] = []
+            found: list[Measured] = []
             if task.trial.cost:
                 advance(i * len(rows), task.name)
                 trials.append(trial_result(task, _costs(task, rows, effort)))
@@ -63,10 +62,10 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
                 if row.label in given_up:
                     lost = effort.seeds * task.runs_per_seed
                     result = msgspec.structs.replace(given_up[row.label], lost=lost)
-                    found.append((result, NOTHING))
+                    found.append(Measured(result))
                     continue
                 found.append(measured(task, row, effort))
-                result = found[-1][0]
+                result = found[-1].result
                 if result.why.startswith(LATE) and not result.numbers:
                     why = f"{result.why} in {task.name}"
                     given_up[row.label] = msgspec.structs.replace(result, why=why)
@@ -86,11 +85,8 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     )
 
 
-def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult, Sample]:
-    """Return the measurements of a row in a trial, and its sample of the number that decides.
-
-    Raises MachineError as `make_card`.
-    """
+def measured(task: SizedTrial, row: CardRow, effort: Effort) -> Measured:
+    """Return the measurements of a row in a trial. Raises MachineError as `make_card`."""
     late = effort.late
     line, tune = effort.sweep(task, row), task.trial.tune
     why, jobs = "", list[PlannedJob]()
@@ -114,9 +110,7 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> tuple[RowResult,
     return row_result(task, row, _runs(jobs), count, (errors or [why])[0])
 
 
-def _costs(
-    task: SizedTrial, rows: Sequence[CardRow], effort: Effort
-) -> list[tuple[RowResult, Sample]]:
+def _costs(task: SizedTrial, rows: Sequence[CardRow], effort: Effort) -> list[Measured]:
     """Return the costs of the rows that have one, measured in turns, and why the others have none.
 
     A round has the number of a seed.
@@ -126,7 +120,7 @@ def _costs(
     seconds, rounds = 60 * effort.minutes, effort.seeds
     costs = costs_in_turns([*lines.values()], task.level.lengths, rounds, seconds, effort.late)
     by_row = {**refused, **dict(zip(lines, costs, strict=True))}
-    return [(_cost_result(row, by_row[row.label], rounds), NOTHING) for row in rows]
+    return [Measured(_cost_result(row, by_row[row.label], rounds)) for row in rows]
 
 
 def _cost_result(row: CardRow, found: CostsByRound | str, rounds: int) -> RowResult:

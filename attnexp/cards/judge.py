@@ -37,6 +37,12 @@ TOLD_APART = (Word.BETTER, Word.WORSE)
 HOLDS = "!"
 """The sign behind that of a difference that is shown over the whole card."""
 
+AT_END = "~"
+"""The sign of a row whose tuned value is the last one that was tried."""
+
+NO_CHANGE = "changes nothing here"
+"""The reason of a row that computes what the other one does."""
+
 NOTHING_TOLD = (Word.BOTH_SOLVE, Word.NEITHER_LEARNS)
 """The words of a trial at its ceiling or floor, if all of its verdicts have one of them."""
 
@@ -50,6 +56,8 @@ class CardVerdict:
     - `difference` is that of the subject and the baseline, by seed, positive for a better
       subject. Costs have none: rounds on one machine are not seeds.
     - `holds` says that it is shown over the whole card: see `judged`.
+    - `at_end` says of the subject and of the baseline whether its tuned value is the last one that
+      was tried, so that a better one may lie beyond.
     - `size` is the difference over the range of the metric, which ends at the larger of the two
       values if it has no end, so at most 1: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as
       losses.
@@ -63,6 +71,7 @@ class CardVerdict:
     size: float = 0.0
     difference: Mapping[object, float] = field(default_factory=dict)
     holds: bool = False
+    at_end: tuple[bool, bool] = (False, False)
 
     @property
     def sign(self) -> str:
@@ -72,7 +81,10 @@ class CardVerdict:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        return f"{self.trial}: {self.subject} is {self.word} than {self.baseline} ({self.because})"
+        subject, baseline = self.subject, self.baseline
+        subject += AT_END * self.at_end[0]
+        baseline += AT_END * self.at_end[1]
+        return f"{self.trial}: {subject} is {self.word} than {baseline} ({self.because})"
 
     @property
     def measured(self) -> bool:
@@ -122,7 +134,7 @@ def verdicts(trial: TrialResult) -> list[CardVerdict]:
         found = dict(zip(there, own, strict=True))
     return [
         CardVerdict(trial.name, subject.label, row.label, Word.NO_VALUE, _why_not(subject, row))
-        if i not in found
+        if i not in found or row.is_subject
         else _verdict(trial, i, judge(samples[0], samples[i], found[i].turned(), within))
         for i, row in enumerate(others, 1)
     ]
@@ -161,6 +173,7 @@ def _verdict(trial: TrialResult, place: int, found: Judgement) -> CardVerdict:
         because,
         0.0 if found.word in (*NOTHING_TOLD, Word.FEW) else _size(samples[0], means),
         {} if trial.is_cost else {seed: sign * number for seed, number in apart.items()},
+        at_end=(bool(subject.at_end), bool(baseline.at_end)),
     )
 
 
@@ -227,5 +240,7 @@ def _size(sample: Sample, means: Sequence[float]) -> float:
 
 
 def _why_not(subject: RowResult, baseline: RowResult) -> str:
+    if baseline.is_subject:
+        return NO_CHANGE
     lost = [f"{row.label}: {row.why or 'not measured'}" for row in (subject, baseline) if row.lost]
     return "; ".join(lost) or "not measured"

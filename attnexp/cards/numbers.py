@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
+
+import msgspec
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.cards.rows import CardRow
@@ -15,10 +18,22 @@ from attnexp.select.sample import Sample, sample_of
 NOTHING = Sample("", {})
 
 
+class Measured(NamedTuple):
+    """The measurements of a row in a trial.
+
+    `sample` is that of the number that decides. `computed` are all metrics of the runs, with the
+    seed of each: two rows with the same compute the same.
+    """
+
+    result: RowResult
+    sample: Sample = NOTHING
+    computed: frozenset[object] = frozenset()
+
+
 def row_result(
     task: SizedTrial, row: CardRow, runs: Sequence[Run], jobs: int, why: str = ""
-) -> tuple[RowResult, Sample]:
-    """Return the measurements of a row, and its sample of the number that decides.
+) -> Measured:
+    """Return the measurements of a row.
 
     `runs` are those of its `jobs` that have begun, and `why` says why some have no result.
     """
@@ -35,14 +50,20 @@ def row_result(
         at_end=_at_end(runs),
         seconds=sum(run.summary.seconds or 0.0 for run in runs),
     )
-    return result, sample
+    computed = frozenset((run.seed, *sorted(run.metrics.items())) for run in runs)
+    return Measured(result, sample, computed)
 
 
-def trial_result(task: SizedTrial, measured: Sequence[tuple[RowResult, Sample]]) -> TrialResult:
-    """Return the measurements of a trial from those of its rows."""
-    trial = task.trial
-    rows = [row for row, _ in measured]
-    sample = next((sample for _, sample in measured if sample is not NOTHING), NOTHING)
+def trial_result(task: SizedTrial, measured: Sequence[Measured]) -> TrialResult:
+    """Return the measurements of a trial from those of its rows, the subject first."""
+    trial, subject = task.trial, measured[0]
+    rows = [
+        msgspec.structs.replace(own.result, is_subject=True)
+        if own is not subject and own.computed and own.computed == subject.computed
+        else own.result
+        for own in measured
+    ]
+    sample = next((own.sample for own in measured if own.sample is not NOTHING), NOTHING)
     return TrialResult(
         name=task.name,
         asks=task.asks,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
 from attnexp.cards.judge import (
+    AT_END,
     HOLDS,
     IN_PRINT,
     SIGNS,
@@ -33,9 +34,6 @@ FEW_PLACES = 3
 
 MEANS = "Means over seeds; 5/6: five of six seeds learned."
 
-AT_END = "~"
-"""The mark of a row whose tuned value is the last one that was tried."""
-
 VERDICTS = (
     "The sign says what the subject is next to a row: "
     + ", ".join(f"{sign} {IN_PRINT.get(word, word)}" for word, sign in SIGNS.items())
@@ -51,8 +49,8 @@ REMARKS = (
     "Seeds that learned are compared first, by Fisher's exact test, then means, by sign flips of "
     "the differences paired by seed. Each trial has its own 5%: of twenty trials without a "
     f"difference, one may show one. A difference with {HOLDS} is shown over the whole card, by the "
-    "same flips in all trials: if the subject is a baseline by another name, a card has one with a "
-    "chance of at most 5%.",
+    "same flips in all trials: next to a baseline that the subject equals, at tuned rates that are "
+    "equal, a card has one with a chance of at most 5%. Costs have none.",
 )
 """The remarks on every card."""
 

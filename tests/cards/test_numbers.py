@@ -5,12 +5,14 @@ import pytest
 from stored_runs import make_summary, write_epochs
 
 from attnexp.cards.card_file import RowResult
-from attnexp.cards.numbers import NOTHING, row_result, trial_result
+from attnexp.cards.judge import verdicts
+from attnexp.cards.numbers import Measured, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import Escapes, Level, SizedTrial, Trial, Works
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import Probed, write_probed
 from attnexp.runs.summary import Tuning
+from attnexp.stats.compare import Word
 
 DIVERGED = {"status": "failed", "error": "TrainingDivergedError: the loss is nan"}
 ROW = CardRow("mine", ("model=mine", "normalizer=softmax"))
@@ -75,7 +77,7 @@ def test_a_run_counts_if_it_finished_or_diverged(stored):
         stored(4, **DIVERGED, seconds=1.0),
         stored(5, {"exact_match": 1.0}, status="interrupted", seconds=8.0),
     ]
-    result, sample = row_result(task(), ROW, runs, 7, "ValueError: " + "no " * 200)
+    result, sample, _ = row_result(task(), ROW, runs, 7, "ValueError: " + "no " * 200)
     assert (result.label, result.words) == ("mine", ["model=mine", "normalizer=softmax"])
     assert result.numbers == {"exact_match": {1: 0.5, 2: 0.75}}
     assert result.diverged == [4]
@@ -103,7 +105,7 @@ def test_the_values_at_which_a_run_works_are_counted_and_others_are_the_largest(
     ]
     words = ["optim.lr=0.1,0.01,0.001"]
     found = {"words": words, "columns": ["g"], "works": Works("optim.lr", 0.9)}
-    result, sample = row_result(task(**found), ROW, runs, 6)
+    result, sample, _ = row_result(task(**found), ROW, runs, 6)
     counted = "values of optim.lr that work"
     assert result.numbers == {
         "g": {1: 7.0, 2: -2.0},
@@ -113,7 +115,7 @@ def test_the_values_at_which_a_run_works_are_counted_and_others_are_the_largest(
     }
     assert (result.diverged, result.lost) == ([], 0)
     assert (sample.name, sample.better, sample.unit) == (counted, "higher", "")
-    of_trial = trial_result(task(**found), [(result, sample)])
+    of_trial = trial_result(task(**found), [Measured(result, sample)])
     assert (of_trial.metric, of_trial.better, of_trial.chance) == (counted, "higher", None)
     assert numbers_of([stored(1)], **found) == {}
 
@@ -131,7 +133,7 @@ def test_a_seed_with_a_run_that_was_stopped_counts_no_values(stored, ending):
     if ending is not None:
         runs.append(stored(2, settings={"optim.lr": 0.1}, **{"error": "no", **ending}))
     works = {"words": ["optim.lr=0.001,0.01,0.1"], "works": Works("optim.lr", 0.9)}
-    result, _ = row_result(task(**works), ROW, runs, 6)
+    result, _, _ = row_result(task(**works), ROW, runs, 6)
     assert result.numbers["values of optim.lr that work"] == (
         {1: 3.0, 2: 2.0} if ending is DIVERGED else {1: 3.0}
     )
@@ -167,7 +169,7 @@ def test_a_trial_has_the_facts_of_its_first_row_with_a_result(stored):
     measured = {"exact_match": 0.5, "exact_match_chance": 0.125}
     ours = row_result(task(), ROW, [stored(1, measured, settings={"data.num_test": 40})], 1)
     fields = {"words": ["data=copy"], "tune": ["a=1,2"], "harder": ["data.n"], "columns": ["f"]}
-    lost = (RowResult("lost", []), NOTHING)
+    lost = Measured(RowResult("lost", []))
     other = row_result(task(), ROW, [stored(1, measured, settings={"data.num_test": 50})], 1)
     found = trial_result(task(**fields), [lost, ours, other])
     assert (found.name, found.asks, found.source) == ("copy", "Can it?", "a paper")
@@ -186,7 +188,7 @@ def test_a_trial_of_costs_has_the_numbers_of_its_rows_and_lower_is_better():
         RowResult("mine", [], {"seconds@16": {1: 0.1}}),
         RowResult("other", [], {"seconds@16": {1: 0.2}, "MiB@16": {1: 4.0}}),
     ]
-    found = trial_result(task(cost=True, columns=["f"]), [(row, NOTHING) for row in rows])
+    found = trial_result(task(cost=True, columns=["f"]), [Measured(row) for row in rows])
     assert found.columns == ["seconds@16", "MiB@16"]
     assert found.better == "lower"
 
@@ -196,3 +198,17 @@ def test_a_loss_is_better_lower(stored):
     lower = make_summary({"seed": 1}, better={"test_mse": "lower"}, metrics={"test_mse": 0.5})
     result = row_result(task(metric="test_mse"), ROW, [Run(run.path, lower)], 1)
     assert trial_result(task(metric="test_mse"), [result]).better == "lower"
+
+
+def test_a_row_that_computes_what_the_subject_does_is_said_to(stored):
+    """The first baseline has all numbers of the subject, the second the one that decides."""
+    metrics = [{"exact_match": 0.5, "f": 1.0}, {"exact_match": 0.5, "f": 1.0}]
+    metrics.append({"exact_match": 0.5, "f": 1.5})
+    rows = [row_result(task(), ROW, [stored(1, own), stored(2, own)], 2) for own in metrics]
+    found = trial_result(task(), rows)
+    assert [row.is_subject for row in found.rows] == [False, True, False]
+    (same, other) = verdicts(found)
+    assert (same.word, same.because) == (Word.NO_VALUE, "changes nothing here")
+    assert other.word is Word.FEW
+    nothing = [row_result(task(), ROW, [], 2) for _ in range(2)]
+    assert not any(row.is_subject for row in trial_result(task(), nothing).rows)

@@ -108,9 +108,18 @@ def test_each_saying_is_in_the_numbers_of_its_card(path):
             ours, theirs = (each["numbers"].get(trial["metric"], {}) for each in (first, row))
             sign = 1 if trial["better"] == "higher" else -1
             table = {s: sign * (ours[s] - theirs[s]) for s in ours if s in theirs}
-            if len(table) > 1:
+            if len(table) > 1 and trial["words"]:  # costs do not hold
                 tables[trial["name"], row["label"]] = table
-    said = {(trial, other): word for trial, _, word, other in SAID.findall(told)}
+    ends = {
+        (trial["name"], row["label"]): bool(row["at_end"])
+        for trial in card["trials"]
+        for row in trial["rows"]
+    }
+    found = SAID.findall(told)
+    for trial, one, _, other in found:
+        for each in (one, other):
+            assert each.endswith("~") == ends[trial, each.removesuffix("~")]
+    said = {(trial, other.removesuffix("~")): word for trial, _, word, other in found}
     assert told == "- None.\n" or len(said) == told.count("\n- ") + 1
     for place, word in said.items():
         assert (sum(tables[place].values()) > 0) == (word == "better")

@@ -1,4 +1,4 @@
-"""Every configuration is tuned by the same budget on validation data, and then compared."""
+"""Every configuration is tuned by the same procedure on validation data, and then compared."""
 
 import math
 import os
