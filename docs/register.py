@@ -1,6 +1,6 @@
 """Writes the table of docs/register.md from conf/ and docs/cards/: `python docs/register.py`.
 
-It has a row for each score, normalizer, estimator and attention, and for each card of another row.
+It has a row for each score, normalizer, estimator, attention and positions, and for each card of another row.
 """
 
 import re
@@ -36,10 +36,11 @@ FOLDERS = {
     "normalizers": "normalizer",
     "estimators": "estimator",
     "attention": "attention",
+    "architectures.positions": "positions",
 }
-"""The folders of mechanisms, and the groups that choose them."""
+"""The packages of mechanisms, and the groups that choose them."""
 
-UNNAMED = ("local_constant", "plain")
+UNNAMED = ("local_constant", "plain", "none")
 """Choices that every other row has, and no row names."""
 
 Cards = dict[str, Card]

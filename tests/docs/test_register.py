@@ -12,8 +12,8 @@ from documented import script
 from attnexp.cards.card_file import Card, RowResult, TrialResult, read_card, write_card
 
 PAGE = (ROOT / "docs" / "register.md").read_text()
-GROUPS = ("model", "normalizer", "estimator", "attention")
-OF_EVERY_ROW = ("local_constant", "plain")
+GROUPS = ("model", "normalizer", "estimator", "attention", "positions")
+OF_EVERY_ROW = ("local_constant", "plain", "none")
 NAMED = [
     (group, name) for group in GROUPS for name in choice_names(group) if name not in OF_EVERY_ROW
 ]
