@@ -10,7 +10,7 @@ import msgspec
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import CostsByRound, costs_in_turns, why_not_measured
 from attnexp.cards.lines import FOLDER, LATE, Effort, are_done, compared
-from attnexp.cards.numbers import Measured, row_result, trial_result
+from attnexp.cards.numbers import MeasuredRow, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import SizedTrial
 from attnexp.config.laws import read_laws
@@ -52,7 +52,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     given_up: dict[str, RowResult] = {}
     with console.progress("card", len(tasks) * len(rows)) as advance:
         for i, task in enumerate(tasks):
-            found: list[Measured] = []
+            found: list[MeasuredRow] = []
             if task.trial.cost:
                 advance(i * len(rows), task.name)
                 trials.append(trial_result(task, _costs(task, rows, effort)))
@@ -62,7 +62,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
                 if row.label in given_up:
                     lost = effort.seeds * task.runs_per_seed
                     result = msgspec.structs.replace(given_up[row.label], lost=lost)
-                    found.append(Measured(result))
+                    found.append(MeasuredRow(result))
                     continue
                 found.append(measured(task, row, effort))
                 result = found[-1].result
@@ -85,7 +85,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
     )
 
 
-def measured(task: SizedTrial, row: CardRow, effort: Effort) -> Measured:
+def measured(task: SizedTrial, row: CardRow, effort: Effort) -> MeasuredRow:
     """Return the measurements of a row in a trial. Raises MachineError as `make_card`."""
     late = effort.late
     line, tune = effort.sweep(task, row), task.trial.tune
@@ -110,7 +110,7 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> Measured:
     return row_result(task, row, _runs(jobs), count, (errors or [why])[0])
 
 
-def _costs(task: SizedTrial, rows: Sequence[CardRow], effort: Effort) -> list[Measured]:
+def _costs(task: SizedTrial, rows: Sequence[CardRow], effort: Effort) -> list[MeasuredRow]:
     """Return the costs of the rows that have one, measured in turns, and why the others have none.
 
     A round has the number of a seed.
@@ -120,7 +120,7 @@ def _costs(task: SizedTrial, rows: Sequence[CardRow], effort: Effort) -> list[Me
     seconds, rounds = 60 * effort.minutes, effort.seeds
     costs = costs_in_turns([*lines.values()], task.level.lengths, rounds, seconds, effort.late)
     by_row = {**refused, **dict(zip(lines, costs, strict=True))}
-    return [Measured(_cost_result(row, by_row[row.label], rounds)) for row in rows]
+    return [MeasuredRow(_cost_result(row, by_row[row.label], rounds)) for row in rows]
 
 
 def _cost_result(row: CardRow, found: CostsByRound | str, rounds: int) -> RowResult:

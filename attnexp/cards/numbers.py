@@ -12,13 +12,13 @@ from attnexp.cards.trial import STEPS, TOO_LARGE, TOO_SMALL, Escapes, SizedTrial
 from attnexp.core.errors import RequestError, shortened
 from attnexp.runs.folder import Run
 from attnexp.select.frame import make_frame
-from attnexp.select.number import number_of, require_number
-from attnexp.select.sample import Sample, sample_of
+from attnexp.select.number import number_of
+from attnexp.select.sample import Sample, sample_of_row
 
 NOTHING = Sample("", {})
 
 
-class Measured(NamedTuple):
+class MeasuredRow(NamedTuple):
     """The measurements of a row in a trial.
 
     `sample` is that of the number that decides. `computed` are all metrics of the runs, with the
@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 
 def row_result(
     task: SizedTrial, row: CardRow, runs: Sequence[Run], jobs: int, why: str = ""
-) -> Measured:
+) -> MeasuredRow:
     """Return the measurements of a row.
 
     `runs` are those of its `jobs` that have begun, and `why` says why some have no result.
@@ -51,10 +51,10 @@ def row_result(
         seconds=sum(run.summary.seconds or 0.0 for run in runs),
     )
     computed = frozenset((run.seed, *sorted(run.metrics.items())) for run in runs)
-    return Measured(result, sample, computed)
+    return MeasuredRow(result, sample, computed)
 
 
-def trial_result(task: SizedTrial, measured: Sequence[Measured]) -> TrialResult:
+def trial_result(task: SizedTrial, measured: Sequence[MeasuredRow]) -> TrialResult:
     """Return the measurements of a trial from those of its rows, the subject first."""
     trial, subject = task.trial, measured[0]
     rows = [
@@ -89,20 +89,23 @@ def trial_result(task: SizedTrial, measured: Sequence[Measured]) -> TrialResult:
 def _numbers(task: SizedTrial, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float]], Sample]:
     """Return the numbers of a trial by seed, and the sample of the one that decides."""
     frame, trial = make_frame(runs), task.trial
+    if trial.works is not None:
+        if not any(number_of(run, trial.metric) is not None for run in runs):
+            return {}, NOTHING
+        largest = {name: _largest(runs, name) for name in task.numbers if name != trial.metric}
+        numbers = {name: values for name, values in largest.items() if values}
+        numbers |= _working(runs, task, trial.works)
+        return numbers, Sample(task.metric, {}, "", "higher")
     samples = {}
     for name in task.numbers:
         with suppress(RequestError):  # no run has the number
-            samples[name] = sample_of(require_number(frame, name), name)
+            samples[name] = sample_of_row(frame, name)
     numbers = {
         name: {int(seed): own[0] for seed, own in sample.values.items()}
         for name, sample in samples.items()
     }
     if trial.escapes is not None:
         numbers[STEPS] = dict(_steps_to_escape(runs, trial.escapes))
-    if trial.works is not None and trial.metric in samples:
-        numbers = {name: _largest(runs, name) for name in samples if name != trial.metric}
-        numbers |= _working(runs, task, trial.works)
-        samples[trial.metric] = Sample(task.metric, {}, "", "higher")
     return numbers, samples.get(trial.metric, NOTHING)
 
 

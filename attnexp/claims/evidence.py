@@ -1,20 +1,18 @@
 """The evidence for a claim: its runs, and points that were computed without training."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
-import numpy as np
 
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame
-from attnexp.select.number import AT, numbers_of, require_number
-from attnexp.select.sample import Sample, diverged_in, sample_of, with_diverged
+from attnexp.select.number import AT, numbers_of
+from attnexp.select.sample import Sample, sample_of_row, with_diverged
 from attnexp.select.where import matching
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.scaled import mean
@@ -94,13 +92,7 @@ class Evidence:
         }
         if points:
             return Sample(number, points)
-        runs = require_number(self.chosen(where), number)
-        diverged = np.array([diverged_in(run, number) for run in runs.runs], dtype=bool)
-        measured = runs.only(runs.data[number].notna() | diverged)
-        seeds = Counter(measured.data["seed"])
-        if several := [seed for seed, count in seeds.items() if count > 1]:
-            raise RequestError(f"several runs of seed {several[0]} fit {where or 'the claim'}")
-        return sample_of(measured, number)
+        return sample_of_row(self.chosen(where), number)
 
     def rates(self) -> str:
         """Return at which values of the learning rate the rows were trained, and how they came.

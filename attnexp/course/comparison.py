@@ -19,8 +19,8 @@ from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.select.configurations import without_repeats, without_tuning_runs
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.judge import judge
-from attnexp.select.number import number_of, with_numbers
-from attnexp.select.sample import Sample, sample_of, standings
+from attnexp.select.number import number_of
+from attnexp.select.sample import Sample, sample_of_row, standings
 from attnexp.stats.compare import Word, fewest_seeds
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.paired import paired
@@ -81,7 +81,7 @@ def check_comparison(
     sentence = f"{len(shared)} seeds are on both sides, and at least {LEAST_SEEDS} are needed"
     yield Check("seeds", len(shared) >= LEAST_SEEDS, sentence)
     if len(shared) > 1:
-        samples = [sample_of(with_numbers(side, [metric]), metric) for side in sides]
+        samples = [sample_of_row(side, metric) for side in sides]
         yield from _answered(labels, samples, answer)
 
 

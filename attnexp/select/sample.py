@@ -1,6 +1,7 @@
 """Samples: one number by seed, from the runs of a configuration."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,11 +10,12 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.errors import RequestError
 from attnexp.core.language import said
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import DATA_SEED
 from attnexp.select.frame import Frame
-from attnexp.select.number import AT
+from attnexp.select.number import AT, require_number
 from attnexp.stats.compare import Rule, Standing, against, compare
 from attnexp.stats.intervals import COVERAGE, RANGES, UNBOUNDED, Spread
 from attnexp.stats.paired import Values, seed_means
@@ -134,6 +136,21 @@ def sample_of(
         over,
         [place for place, run in zip(places, runs.runs, strict=True) if diverged_in(run, name)],
     )
+
+
+def sample_of_row(runs: Frame, number: str) -> Sample:
+    """Return a number of one row by seed, for cards, claims and exercises.
+
+    Runs without the number are left out, but for those that diverged. Raises RequestError if no run
+    has the number, and if several runs of one seed have it: they are not one row.
+    """
+    frame = require_number(runs, number)
+    diverged = np.array([diverged_in(run, number) for run in frame.runs], dtype=bool)
+    measured = frame.only(frame.data[number].notna() | diverged)
+    seeds = Counter(measured.data[SEEDS.column])
+    if several := [seed for seed, count in seeds.items() if count > 1]:
+        raise RequestError(f"several runs of seed {several[0]} have {number}: they are not one row")
+    return sample_of(measured, number)
 
 
 def diverged_in(run: Run, metric: str) -> bool:

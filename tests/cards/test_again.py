@@ -9,7 +9,7 @@ from cards.example import card, row, trial
 from attnexp.cards import again
 from attnexp.cards.again import drawn, level_of, made_again, surroundings
 from attnexp.cards.card_file import Card
-from attnexp.cards.numbers import Measured
+from attnexp.cards.numbers import MeasuredRow
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import Level, SizedTrial, Trial
 from attnexp.core.errors import RequestError, RunFailedError
@@ -78,7 +78,7 @@ def outcome(monkeypatch):
     def of_rows(stored, found, task=TASK, tolerance=1e-4):
         def measured(task, row, effort):
             asked.append((task.trial.tune, row.words, effort.minutes))
-            return Measured(found)
+            return MeasuredRow(found)
 
         monkeypatch.setattr(again, "measured", measured)
         made = whole(stored)

@@ -6,7 +6,7 @@ from stored_runs import make_summary, write_epochs
 
 from attnexp.cards.card_file import RowResult
 from attnexp.cards.judge import verdicts
-from attnexp.cards.numbers import Measured, row_result, trial_result
+from attnexp.cards.numbers import MeasuredRow, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import Escapes, Level, SizedTrial, Trial, Works
 from attnexp.runs.folder import Run
@@ -115,7 +115,7 @@ def test_the_values_at_which_a_run_works_are_counted_and_others_are_the_largest(
     }
     assert (result.diverged, result.lost) == ([], 0)
     assert (sample.name, sample.better, sample.unit) == (counted, "higher", "")
-    of_trial = trial_result(task(**found), [Measured(result, sample)])
+    of_trial = trial_result(task(**found), [MeasuredRow(result, sample)])
     assert (of_trial.metric, of_trial.better, of_trial.chance) == (counted, "higher", None)
     assert numbers_of([stored(1)], **found) == {}
 
@@ -169,7 +169,7 @@ def test_a_trial_has_the_facts_of_its_first_row_with_a_result(stored):
     measured = {"exact_match": 0.5, "exact_match_chance": 0.125}
     ours = row_result(task(), ROW, [stored(1, measured, settings={"data.num_test": 40})], 1)
     fields = {"words": ["data=copy"], "tune": ["a=1,2"], "harder": ["data.n"], "columns": ["f"]}
-    lost = Measured(RowResult("lost", []))
+    lost = MeasuredRow(RowResult("lost", []))
     other = row_result(task(), ROW, [stored(1, measured, settings={"data.num_test": 50})], 1)
     found = trial_result(task(**fields), [lost, ours, other])
     assert (found.name, found.asks, found.source) == ("copy", "Can it?", "a paper")
@@ -188,7 +188,7 @@ def test_a_trial_of_costs_has_the_numbers_of_its_rows_and_lower_is_better():
         RowResult("mine", [], {"seconds@16": {1: 0.1}}),
         RowResult("other", [], {"seconds@16": {1: 0.2}, "MiB@16": {1: 4.0}}),
     ]
-    found = trial_result(task(cost=True, columns=["f"]), [Measured(row) for row in rows])
+    found = trial_result(task(cost=True, columns=["f"]), [MeasuredRow(row) for row in rows])
     assert found.columns == ["seconds@16", "MiB@16"]
     assert found.better == "lower"
 
