@@ -88,6 +88,7 @@ def _guessed(name: str, doc: str) -> Metric:
 def _alignment_metric(name: str, doc: str, **declared: Any) -> Metric:
     """Return the metric of the best head that the scorecard calls `name`, declared as `Metric`."""
 
+    doc += "; of the best head"
     return Metric(name, lambda answers: answers.of_head.get(name), doc, validated=True, **declared)
 
 
