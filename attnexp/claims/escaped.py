@@ -17,7 +17,7 @@ class Escaped(Decision):
     has p <= 0.05. `not reproduced` if the 95% interval of the difference of the shares
     (Agresti and Caffo 2000) lies below `least`, the smallest difference that counts. Else `cannot
     tell`. The step at which a seed escaped is the first at which the metric of the validation set
-    passes; `skip` if none did.
+    passes; `skip` if none did, and for a metric that is not validated.
 
     Raises ValueError unless exactly one of `at_least` and `at_most` is given.
     """
@@ -75,9 +75,11 @@ class Escaped(Decision):
         steps = []
         for run in runs:
             epochs = run.epochs
+            if column not in epochs:
+                continue
             passed = [
                 int(step)
-                for step, value in zip(epochs.get("step", ()), epochs.get(column, ()), strict=True)
+                for step, value in zip(epochs["step"], epochs[column], strict=True)
                 if self.bound.holds(float(value))
             ]
             if passed and self.bound.holds(run.metrics.get(self.metric, float("nan"))):

@@ -71,3 +71,18 @@ def test_the_steps_of_escape_are_shown(two_modes):
 )
 def test_seeds_that_are_lacking_are_named(two_modes, first, second, more):
     assert two_modes(first, second).more_seeds == more
+
+
+def test_a_metric_that_is_not_validated_has_no_steps(loaded):
+    runs = [
+        loaded({"seed": seed}, choices={"model": model}, metrics={"gold_mass_mean": share})
+        for model, share in (("a", 0.9), ("b", 0.1))
+        for seed in range(6)
+    ]
+    for run in runs:
+        files.write_rows(run.folder / files.METRICS, [{"epoch": 1, "step": 9, "train_loss": 0.5}])
+    verdict = Escaped("gold_mass_mean", "model=a", "model=b", 0.5, at_least=0.5).decide(
+        Evidence(runs)
+    )
+    assert verdict.word == "reproduced"
+    assert {text for _, text in verdict.shown} == {"skip"}
