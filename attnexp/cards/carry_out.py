@@ -13,9 +13,7 @@ from attnexp.cards.lines import FOLDER, LATE, Effort, are_done, compared
 from attnexp.cards.numbers import MeasuredRow, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import SizedTrial
-from attnexp.config.laws import read_laws
 from attnexp.config.probing import probe_missing
-from attnexp.config.trust import read_trust
 from attnexp.core import console
 from attnexp.core.errors import (
     FULL,
@@ -141,10 +139,9 @@ def _probe(runs: Sequence[Run], names: Sequence[str], config_dir: Path | None) -
     Raises MachineError if the disk is full.
     """
     try:
-        laws, trust = read_laws(config_dir), read_trust([], config_dir)
         for comparison in comparisons(runs):
             for configuration in comparison.configurations:
-                probe_missing(configuration.runs, names, laws, trust)
+                probe_missing(configuration.runs, names, config_dir)
     except (Exception, SystemExit) as error:  # code of one's own may raise anything
         _require_room(error)
 

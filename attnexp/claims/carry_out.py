@@ -104,14 +104,11 @@ def _sweep(words: Sequence[str]) -> None:
 
 def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None) -> None:
     """Make the interventions of a claim that runs lack."""
-    from attnexp.config.laws import read_laws  # which imports torch
-    from attnexp.config.probing import lacking, probe_missing
-    from attnexp.config.trust import read_trust
+    from attnexp.config.probing import lacking, probe_missing  # which imports torch
 
     for run in lacking([run for run in runs if run.finished], claim.probe):
         with _step(["probe", run.path, *claim.probe, *own_words(config_dir)]):
-            laws, trust = read_laws(config_dir), read_trust([], config_dir)
-            probe_missing([run], claim.probe, laws, trust)
+            probe_missing([run], claim.probe, config_dir)
 
 
 @contextmanager

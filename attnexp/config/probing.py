@@ -1,9 +1,11 @@
 """Measures interventions on stored runs, and stores the numbers in their folders."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from attnexp.config.laws import read_laws
 from attnexp.config.restore import restore
-from attnexp.config.trust import Trust
+from attnexp.config.trust import Trust, read_trust
 from attnexp.core import console
 from attnexp.probe.interventions import Laws
 from attnexp.probe.measure import Probe
@@ -35,6 +37,11 @@ def lacking(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
     return [run for run in runs if set(names) - {row.intervention for row in run.interventions}]
 
 
-def probe_missing(runs: Sequence[Run], names: Sequence[str], laws: Laws, trust: Trust) -> None:
-    """Measure interventions as `probe_runs` does, on the runs that lack one of them."""
-    probe_runs(lacking(runs, names), names, laws, trust)
+def probe_missing(runs: Sequence[Run], names: Sequence[str], config_dir: Path | None) -> None:
+    """Measure interventions as `probe_runs` does, on the runs that lack one of them.
+
+    For cards and claims, which trust the code of a configuration folder of one's own, and no other.
+    """
+    missing = lacking(runs, names)
+    if missing:
+        probe_runs(missing, names, read_laws(config_dir), read_trust([], config_dir))
