@@ -1,6 +1,7 @@
 """Writes the table of docs/register.md from conf/ and docs/cards/: `python docs/register.py`.
 
-It has a row for each score, normalizer, estimator, attention and positions, and for each card of another row.
+It has a row for each score, normalizer, estimator, attention and positions, and for each card of
+another row.
 """
 
 import re

@@ -11,7 +11,6 @@ from attnexp.plots.style import (
     draw_chart,
     labelled,
     line_axes,
-    name_lines,
     range_of,
     save,
     style_context,
@@ -40,6 +39,5 @@ def draw_curves(
         subtitle = f"mean of {seeds} seeds, {range_of(len(curves))}: smallest to largest"
         figure, axes = line_axes(title, subtitle)
         draw_chart(axes, chart, labelled(curves))
-        name_lines(axes)
         style.finish(figure)
         save(figure, [path])

@@ -131,6 +131,7 @@ def first_figure(
     try:
         with style_context(), np.errstate(over="ignore", invalid="ignore"):
             for _, figure in picture.figures(subject, options):
+                options.style.finish(figure)
                 figure.draw_without_rendering()
                 return figure
     except Exception as error:  # stored numbers may be beyond what can be drawn

@@ -7,7 +7,7 @@ from attnexp.plots.base import Figures, Options
 from attnexp.plots.charts import chart_of_fit
 from attnexp.plots.lines import held_out_points, responses
 from attnexp.plots.response_curves import TESTED, TRAINED, draw_partial, draw_points, draw_surface
-from attnexp.plots.style import chart_axes, draw_chart, name_lines
+from attnexp.plots.style import chart_axes, draw_chart
 from attnexp.select.configurations import Comparison
 
 
@@ -31,5 +31,4 @@ def draw_fit(comparison: Comparison, options: Options) -> Figures:
     if alone and chart.curves[0].place is not None:
         draw_points(axes, held_out_points(alone), TESTED)
     draw_chart(axes, chart, [(name or say("prediction"), line) for name, line in lines])
-    name_lines(axes)
     yield "fit", figure

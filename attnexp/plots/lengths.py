@@ -6,7 +6,7 @@ from attnexp.core.language import capitalized, said, say
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.charts import CurveChart, SeedCurve, all_x, common
 from attnexp.plots.lines import WIDE, spans_powers
-from attnexp.plots.style import INK, chart_axes, draw_chart, name_lines
+from attnexp.plots.style import INK, chart_axes, draw_chart
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
 
@@ -43,7 +43,6 @@ def draw_lengths(comparison: Comparison, options: Options) -> Figures:
         lengths = all_x(chart.curves)
         axes.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
         axes.xaxis.set_minor_locator(NullLocator())
-    name_lines(axes)
     yield "lengths", figure
 
 

@@ -10,7 +10,7 @@ from attnexp.core.language import say, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.charts import chart_of_columns
 from attnexp.plots.lines import asked_columns, runs_of
-from attnexp.plots.style import INK, LINES, chart_axes, draw_chart, name_lines
+from attnexp.plots.style import INK, LINES, chart_axes, draw_chart
 from attnexp.runs.files import file_word
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
@@ -42,7 +42,6 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     _mark_second_starts(axes, [run for one in shown for run in one.runs])
     for i, part in enumerate(chart.parts) if len(columns) > 1 else ():
         axes.plot([], [], LINES[i % len(LINES)], color=INK, label=translate(part))
-    name_lines(axes)
     yield file_word(metric or "loss"), figure
 
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
@@ -37,7 +37,7 @@ from attnexp.plots.style import (
     SMALLEST,
     STYLE,
     WRONG,
-    name_by_legend,
+    name_lines,
     wrapped,
 )
 from attnexp.select.renaming import KEPT, Renaming
@@ -127,14 +127,17 @@ class Style:
         return settings | DARK if self.dark else settings
 
     def finish(self, figure: Figure) -> None:
-        """Give a figure the title, the size and the colours of the style.
+        """Name the lines of a figure, and give it the title, size and colours of the style.
 
         Its first text is its title, and the second, if there is one, its subtitle.
         """
         title = figure.texts[0]
         title.set_text(self.names(title.get_text()) if self.title is None else self.title)
-        add_fonts(figure)
+        for axes in figure.axes:
+            if axes.get_legend() is None:
+                name_lines(axes, at_ends=self.width is None or self.width >= DIRECT_FROM)
         if self.width is not None:
+            add_fonts(figure)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", MISSING.pattern)  # `encoded` names them
                 _resize(figure, self.width, self.shape)
@@ -213,34 +216,19 @@ def _resize(figure: Figure, width: float, shape: float | None) -> None:
     Raises RequestError if its words leave nothing for its axes.
     """
     across, up = figure.get_size_inches()
-    figure.draw_without_rendering()
-    shapes = [_shape(axes) for axes in figure.axes]
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+    shapes = [float(axes.bbox.height / axes.bbox.width) for axes in figure.axes]
     figure.set_figwidth(width)
-    if figure.get_layout_engine() is None:
-        for axes in figure.axes:
-            axes.set_subplotspec(figure.add_gridspec()[0])
     for axes in figure.axes:
+        if engine is None:
+            axes.set_subplotspec(figure.add_gridspec()[0])
         axes.title.set_fontsize(rcParams["axes.titlesize"])
-        if width < DIRECT_FROM:
-            name_by_legend(axes)
     head, below = _place_title(figure), _legend_below(figure)
-    height = width * (shape or (up - HEAD) / across)
-    if shape is None:
-        height += head + below
-    figure.set_figheight(height)
-    side, pad = MARGIN / width, 0.0 if below else MARGIN / height
-    if height <= head + below + MARGIN:
-        raise _too_small(figure)
-    rect = (side, pad, 1 - 2 * side, 1 - pad - head / height)
-    figure.set_layout_engine("constrained", rect=rect)
-    _lay_out(figure)
+    height = width * (shape or (up - HEAD) / across) + (0.0 if shape else head + below)
+    _lay_out(figure, height, head, below)
     if shape is None and (more := _missing_height(figure, shapes)) > 0:
-        height += more
-        pad = 0.0 if below else MARGIN / height
-        figure.set_figheight(height)
-        rect = (side, pad, 1 - 2 * side, 1 - pad - head / height)
-        figure.set_layout_engine("constrained", rect=rect)
-        _lay_out(figure)
+        _lay_out(figure, height + more, head, below)
     for axes in figure.axes:
         box = _inches(figure, axes.bbox)
         _fit(figure, axes.title, box.width, "width")
@@ -251,11 +239,6 @@ def _resize(figure: Figure, width: float, shape: float | None) -> None:
         for axis in (axes.xaxis, axes.yaxis):
             if axes.get_gid() != ROWS and isinstance(axis.get_major_locator(), FixedLocator):
                 _thin(axis)
-
-
-def _shape(axes: Axes) -> float:
-    """Return the height of axes over their width."""
-    return float(axes.bbox.height / axes.bbox.width)
 
 
 def _missing_height(figure: Figure, shapes: Sequence[float]) -> float:
@@ -291,22 +274,26 @@ def _shrink_rows(axis: YAxis, inches: float) -> None:
         text.set_fontsize(min(float(text.get_fontsize()), 72 * inches / (LINE * max(lines, 1))))
 
 
-def _lay_out(figure: Figure) -> None:
-    """Place the axes, with smaller type if their words leave nothing of them."""
-    for _ in range(SMALLER):
+def _lay_out(figure: Figure, height: float, head: float, below: float) -> None:
+    """Place the axes between title and legend, in smaller type if their words leave no room.
+
+    Raises RequestError if words in the smallest type leave none.
+    """
+    figure.set_figheight(height)
+    side, pad = MARGIN / figure.get_figwidth(), 0.0 if below else MARGIN / height
+    rect = (side, pad, 1 - 2 * side, 1 - pad - head / height)
+    engine = ConstrainedLayoutEngine(rect=rect)
+    figure.set_layout_engine(engine)
+    for _ in range(SMALLER if height > head + below + MARGIN else 0):
         with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
-            figure.draw_without_rendering()
+            engine.execute(figure)
         if not any("not applied" in str(warning.message) for warning in caught):
             return
         for axes in figure.axes:
             for text in axes.findobj(Text):
                 text.set_fontsize(float(text.get_fontsize()) * SHRINK)
-    raise _too_small(figure)
-
-
-def _too_small(figure: Figure) -> RequestError:
-    width, height = figure.get_size_inches()
-    return RequestError(f"{width:.3g}in by {height:.3g}in is too small for its words")
+    width = figure.get_figwidth()
+    raise RequestError(f"{width:.3g}in by {height:.3g}in is too small for its words")
 
 
 def _thin(axis: XAxis | YAxis) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.language import numbered, said, say, translate
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.style import draw_band, line_styles, name_lines, new_figure, panels
+from attnexp.plots.style import draw_band, line_styles, new_figure, panels
 from attnexp.runs.folder import Run
 
 SHOWN = 60
@@ -72,7 +72,6 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     right.set_xlabel(say("position"))
     for axis in (left.xaxis, left.yaxis, right.xaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
-    name_lines(right)
     return figure
 
 

@@ -19,7 +19,6 @@ from attnexp.plots.style import (
     Line,
     below_title,
     lines_of,
-    name_lines,
     new_figure,
     text_width,
     title_of,
@@ -77,8 +76,6 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(metric)
     axes.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
-    if len(probed) > 1:
-        name_lines(axes)
     end = max((float(np.nanmax(np.abs(grid))) for grid in grids.values()), default=0.0)
     for (part, changes), square in zip(grids.items(), squares, strict=True):
         _draw_heads(square, part, changes, end or 1.0)
@@ -153,7 +150,7 @@ def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[
             if len(values) == 1 and (ends := _interval(numbers[0], name, metric)) is not None:
                 low, high = ends
             axes.plot([low, high], [row + below] * 2, color=colour, linewidth=1.6, alpha=0.45)
-            named = "" if row else label
+            named = "" if row or len(probed) == 1 else label
             axes.plot(mean(values), row + below, marker, color=colour, markersize=4.5, label=named)
 
 

@@ -8,7 +8,7 @@ from attnexp.core.language import said, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.charts import CurveChart, SeedCurve, common
 from attnexp.plots.lines import runs_of
-from attnexp.plots.style import bands_of, draw_chart, labelled, line_axes, name_lines
+from attnexp.plots.style import bands_of, draw_chart, labelled, line_axes
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import without
 from attnexp.select.configurations import Comparison
@@ -52,7 +52,6 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     figure, axes = line_axes(translate(title), bands_of(comparisons[0], len(curves)))
     draw_chart(axes, chart, labelled(curves))
     axes.set_xticks(sizes, [f"{size:,g}" for size in sizes])
-    name_lines(axes)
     yield "consistency", figure
 
 

@@ -17,7 +17,6 @@ from attnexp.plots.style import (
     HEAD,
     INK,
     line_styles,
-    name_lines,
     new_figure,
     panels,
 )
@@ -99,5 +98,7 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
         empty.set_axis_off()
     for first in grid[:, 0]:
         first.set_ylabel(run.attention.y_name)
-    name_lines(grid[0, -1])
+    for unnamed in [*grid[0, :-1], *grid[1:].flat]:
+        for artist in unnamed.get_legend_handles_labels()[0]:
+            artist.set_label("")
     return figure

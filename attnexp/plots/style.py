@@ -8,7 +8,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from textwrap import wrap
@@ -18,13 +18,13 @@ from typing import Any
 import matplotlib
 import matplotlib.style
 import numpy as np
-from matplotlib.artist import Artist
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.transforms import Bbox, ScaledTranslation
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
@@ -69,9 +69,6 @@ OTHERS: Mapping[str, Any] = MappingProxyType(
     {"color": "#b5b5b5", "linestyle": "-", "linewidth": 0.7, "zorder": 1.5}
 )
 """The line of configurations that are not among the best."""
-
-NAMED = "name of a line"
-"""The group of the names at the ends of lines, and of the pieces of lines next to them."""
 
 HEADLINE = "title or subtitle"
 
@@ -180,7 +177,7 @@ def new_figure(width: float, height: float, title: str, subtitle: str = "") -> F
     figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
     left = 0.12 / width
-    size = matplotlib.rcParams["figure.titlesize"]
+    size = rcParams["figure.titlesize"]
     place: dict[str, Any] = {"ha": "left", "va": "top", "gid": HEADLINE}
     figure.text(left, 1 - 0.1 / height, title, fontsize=size, weight="bold", **place)
     if subtitle:
@@ -376,10 +373,11 @@ def _rank(one: Configuration) -> float:
     return -middle if summary.better.get(str(summary.primary)) == "higher" else middle
 
 
-def name_lines(axes: Axes) -> None:
+def name_lines(axes: Axes, at_ends: bool = True) -> None:
     """Name the lines to the right of the axes, each at the height at which it ends.
 
-    More than DIRECT lines, and whatever is not a line, have a legend, in their order.
+    More than DIRECT lines, and whatever is not a line, have a legend, in their order, and so has
+    everything without `at_ends`.
     """
     handles, labels = axes.get_legend_handles_labels()
     named = list(zip(handles, labels, strict=True))
@@ -389,25 +387,9 @@ def name_lines(axes: Axes) -> None:
         if isinstance(line, Line2D) and line.get_linestyle() != "None" and np.size(line.get_xdata())
     ]
     top = 1.02
-    if 1 < len(ends) <= DIRECT:
+    if at_ends and 1 < len(ends) <= DIRECT:
         top = min(_name_ends(axes, ends) - SPACE, top)
         named = [each for each in named if each not in ends]
-    _add_legend(axes, named, top)
-
-
-def name_by_legend(axes: Axes) -> None:
-    """Put the names at the ends of lines into the legend, for a picture that is narrow."""
-    figure = axes.get_figure()
-    assert figure is not None
-    names = [text for text in axes.texts if text.get_gid() == NAMED]
-    for artist in [*names, *(one for one in figure.artists if one.get_gid() == NAMED)]:
-        artist.remove()
-    if names:
-        handles, labels = axes.get_legend_handles_labels()
-        _add_legend(axes, list(zip(handles, labels, strict=True)), 1.02)
-
-
-def _add_legend(axes: Axes, named: Sequence[tuple[Artist, str]], top: float) -> None:
     if named:
         names = [wrapped(label, NAME) for _, label in named]
         columns = 1 + sum(name.count("\n") + 1 for name in names) // TALLEST
@@ -433,11 +415,11 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[Line2D, str]]) -> float:
         piece = Line2D(
             [1.02, 1.07], [at, at], transform=axes.transAxes, clip_on=False,
             color=line.get_color(), linestyle=line.get_linestyle(), linewidth=1.8,
-            marker=line.get_marker(), markersize=4.5, markevery=[0], gid=NAMED,
+            marker=line.get_marker(), markersize=4.5, markevery=[0],
         )  # fmt: skip
         figure.add_artist(piece)
         name = wrapped(label, NAME)
-        axes.text(1.085, at, name, transform=axes.transAxes, va="center", fontsize=8.5, gid=NAMED)
+        axes.text(1.085, at, name, transform=axes.transAxes, va="center", fontsize=8.5)
     return min(placed)
 
 
@@ -524,13 +506,37 @@ def encoded(figure: Figure, kind: str = "png") -> bytes:
     add_fonts(figure)
     content = io.BytesIO()
     options: dict[str, Any] = {"metadata": METADATA[kind]}
+    layout: AbstractContextManager[Bbox | None] = nullcontext()
     if kind == "png":
+        layout = _laid_out(figure)
         options["pil_kwargs"] = {"compress_level": COMPRESSION}
-    with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
-        figure.savefig(content, format=kind, **options)
+    recording = warnings.catch_warnings(record=True, action="always", category=UserWarning)
+    with recording as caught, layout as box:
+        figure.savefig(content, format=kind, bbox_inches=box, **options)
     found = (MISSING.match(str(warning.message)) for warning in caught)
     _warn_of_boxes("".join(sorted({chr(int(match[1])) for match in found if match})))
     return content.getvalue()
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Iterator[Bbox | None]:
+    """Lay a figure out for a PNG, and yield the inches of its drawing, or None for all of it.
+
+    Inside the block the figure has no layout engine. With one, or with a tight box, `savefig` would
+    draw it twice. Other formats measure text in another way.
+    """
+    engine, dpi = figure.get_layout_engine(), figure.dpi
+    figure.dpi = rcParams["savefig.dpi"]
+    if engine is not None:
+        engine.execute(figure)
+    tight = rcParams["savefig.bbox"] == "tight"
+    box = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"]) if tight else None
+    figure.set_layout_engine(None)
+    try:
+        yield box
+    finally:
+        figure.set_layout_engine(engine)
+        figure.dpi = dpi
 
 
 @cache

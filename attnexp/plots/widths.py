@@ -13,7 +13,6 @@ from attnexp.plots.style import (
     line_axes,
     lines_of,
     log_axis,
-    name_lines,
     seed_of,
     seeds_of,
     title_of,
@@ -52,7 +51,6 @@ def draw_widths(comparison: Comparison, options: Options) -> Figures:
     axes.set_xlabel(say("width"))
     axes.set_ylabel(say("error"))
     log_axis(axes, "y", np.concatenate(heights))
-    name_lines(axes)
     yield "widths", figure
 
 

@@ -4,6 +4,7 @@ import pytest
 from attnexp.plots.base import Options
 from attnexp.plots.lines import wants_log
 from attnexp.plots.loss import draw_losses
+from attnexp.plots.picture_style import Style
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
 from attnexp.select.configurations import Comparison, comparisons
@@ -62,6 +63,7 @@ def test_lines_are_named_by_what_differs(regression_run, tmp_path, models, names
         regression_run(f"r{width}", settings=settings, choices={"model": model})
     (comparison,) = comparisons(collect([tmp_path]).runs)
     ((_, figure),) = draw_losses(comparison, Options())
+    Style().finish(figure)
     assert [text.get_text() for text in figure.axes[0].texts] == names
 
 

@@ -24,7 +24,6 @@ def pixels(asked: Style, label: str = "a line", title: str = "title", kind: str 
         axes = style.plot_axes(figure)
         axes.plot([0, 1], [0, 1], color=style.PALETTE[0], label=label)
         axes.plot([0, 1], [1, 0], color=style.INK)
-        style.name_lines(axes)
         asked.finish(figure)
         return style.encoded(figure, kind)
 

@@ -92,6 +92,7 @@ def test_grids_of_heads_are_below_each_other_in_a_narrow_picture(write_run):
 
 def test_of_several_configurations_heads_are_rows(drawn):
     ((_, figure),) = drawn(("dot", 0, ONE | HEADS), ("bilinear", 0, ONE | HEADS))
+    Style().finish(figure)
     (axes,) = figure.axes
     assert len(axes.get_yticklabels()) == 4
     names = [text.get_text() for text in axes.get_legend().get_texts()]
