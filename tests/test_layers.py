@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 750,
+    "core": 756,
     "version": 1,
     "stats": 467,
     "scores": 636,
@@ -81,8 +81,8 @@ MOST_LINES = {
     "cards": 1_082,
     "claims": 837,
     "attend": 385,
-    "course": 496,
-    "cli": 2_086,
+    "course": 497,
+    "cli": 2_087,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

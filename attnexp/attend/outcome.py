@@ -15,7 +15,7 @@ from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, writable
-from attnexp.core.language import joined, numbered, said, translate
+from attnexp.core.language import Phrase, joined, numbered, said, translate
 from attnexp.plots.terminal import Terminal, draw_map, print_encodable
 from attnexp.runs.attention import Map, MapAxis
 from attnexp.runs.files import write_output
@@ -203,11 +203,11 @@ def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
     for i, weights in enumerate(effective[:MOST_MAPS]):
         queries, keys = _axis(said("query"), weights.shape[0]), _axis(said("key"), weights.shape[1])
         hidden = ~np.broadcast_to(outcome.tensors["mask"][i], weights.shape)
-        name = numbered(said("sequence"), i + 1)
+        name = translate(numbered(said("sequence"), i + 1))
         yield name, Map(weights.astype(np.float64), queries, keys, hidden=hidden)
 
 
-def _axis(name: str, size: int) -> MapAxis:
+def _axis(name: Phrase, size: int) -> MapAxis:
     """Return a side of a map: places from 1, each with its number if they are few."""
     order = np.arange(size)
     if size <= MOST_SYMBOLS:
@@ -227,7 +227,7 @@ def draw(outcome: Outcome, path: Path) -> None:
     words = [f"{group}={name}" for group, name in outcome.chosen.items()]
     subtitle = translate(joined(said(", "), [*words, numbered(said("seed"), outcome.seed)]))
     with writable("--output", path), style_context():
-        save(draw_grid([cells], [[*map(translate, names)]], [""], outcome.title, subtitle), [path])
+        save(draw_grid([cells], [names], [""], outcome.title, subtitle), [path])
 
 
 def write_page(outcome: Outcome, path: Path, language: str) -> None:

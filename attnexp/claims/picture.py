@@ -36,7 +36,7 @@ def draw_curves(
     log_x, log = (spans_powers(each, WIDE) for each in (all_x(curves), all_values(curves)))
     chart = CurveChart(title, *labels, curves, log, log_x)
     with style_context(style.settings):
-        subtitle = f"mean of {seeds} seeds, {range_of(len(curves))}: smallest to largest"
+        subtitle = f"mean of {seeds} seeds, {range_of(len(curves)).en}: smallest to largest"
         figure, axes = line_axes(title, subtitle)
         draw_chart(axes, chart, labelled(curves))
         style.finish(figure)

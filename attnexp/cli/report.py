@@ -11,7 +11,7 @@ from attnexp.cli import arguments
 from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
-from attnexp.core.language import LANGUAGES, counted, joined, said
+from attnexp.core.language import LANGUAGES, Phrase, Text, counted, joined, said, translate
 from attnexp.runs import files
 from attnexp.runs.files import require_output, write_output
 from attnexp.runs.key import RESULTS_VERSION
@@ -53,7 +53,7 @@ class PageOptions:
     trust: arguments.Trusted = ()
     config_dir: arguments.RunConfig = None
     lang: arguments.Language = LANGUAGES[0]
-    title: str = said("Attention, compared")
+    title: str | None = None
 
 
 def main(
@@ -111,7 +111,7 @@ def _state(places: Sequence[Path]) -> dict[str, list[int]]:
     return state
 
 
-def progress_text(progress: "Sequence[Progress]") -> str:
+def progress_text(progress: "Sequence[Progress]") -> Text:
     """Return how many runs are done, and about how long the others take: `3 of 12 runs, ...`."""
     from attnexp.runs.run_status import Status
 
@@ -130,7 +130,7 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def write(paths: Sequence[Path], options: PageOptions, progress: str = "") -> None:
+def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") -> None:
     """Write the page once. With `progress` it is live, and no run needs to have finished."""
     from attnexp.select.selection import selected
 
@@ -143,11 +143,12 @@ def write(paths: Sequence[Path], options: PageOptions, progress: str = "") -> No
     from attnexp.report.render import page
 
     names = asked_names(options.labels, runs)
+    title = said("Attention, compared") if options.title is None else options.title
     programs = None if options.static or progress else _programs(options)
-    content = report_content(options.title, runs, names, programs, progress, options.lang)
+    content = report_content(title, runs, names, programs, progress, options.lang)
     write_output("--output", options.output, page(content).encode("utf-8", "replace"))
     told = f"{console.count_text(len(runs), 'run')} in {console.relative(options.output)}"
-    console.print_line(f"{progress}: {told}" if progress else told)
+    console.print_line(f"{translate(progress)}: {told}" if progress else told)
 
 
 def _programs(options: PageOptions) -> "Models":

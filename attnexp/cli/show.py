@@ -10,6 +10,7 @@ from rich.text import Text
 from attnexp.cli import arguments
 from attnexp.core import console
 from attnexp.core.errors import RunFailedError
+from attnexp.core.language import translate
 from attnexp.runs import files
 from attnexp.runs.settings import clean
 
@@ -51,7 +52,7 @@ def main(
     stored = load_run(run)
     terminal = Terminal.of(console.screen.out)
     say = partial(print_encodable, terminal)
-    say(Text(stored.title, style="bold"))
+    say(Text(translate(stored.title), style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(stored).items())
     first = [
         f"name: {clean(stored.summary.name)}" if stored.summary.name else "",
@@ -62,7 +63,7 @@ def main(
     for line in filter(None, [*first, *stored.summary.notes]):
         say(Text(line))
     for column in asked_columns([stored], metric):
-        say(Text(f"\n{words(column)}", style="bold"))
+        say(Text(f"\n{translate(words(column))}", style="bold"))
         for line in draw_curve(stored.epochs["epoch"], stored.epochs[column], HEIGHT, terminal):
             say(Text(line))
     for line in origin(stored):

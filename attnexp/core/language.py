@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeAlias, TypeVar, final
 
 LANGUAGES = ("en", "zh")
 """The languages, the default first."""
@@ -17,66 +18,80 @@ Value = TypeVar("Value")
 _LANGUAGE = ContextVar("language", default=LANGUAGES[0])
 
 
-class Said(str):
-    """A text in English that has its Chinese, too: `chinese` makes it when it is asked for."""
+@final
+@dataclass(frozen=True)
+class Text:
+    """A text in English, and in Chinese, which `zh` makes when it is asked for.
 
-    _chinese: Callable[[], str]
-
-    def __new__(cls, english: str, chinese: Callable[[], str]) -> "Said":
-        """Return the text."""
-        text = super().__new__(cls, english)
-        text._chinese = chinese
-        return text
-
-    @property
-    def zh(self) -> str:
-        """The text in Chinese. Raises KeyError for a text that the table lacks."""
-        return self._chinese()
-
-
-def said(form: str, /, **values: object) -> Said:
-    """Return a fixed text in both languages, with values at its places `{name}`.
-
-    `form` is a key of the table. A value that is `Said` is in the language of the text around it.
+    It is no `str`: `translate` gives it in one language, and `said` and `joined` put it into a text
+    of both. Its use in an f-string, which would be in English alone, raises TypeError. Texts are
+    equal if their English is. `zh` raises KeyError for a text that the table lacks.
     """
 
-    def chinese() -> str:
-        return table()[form].format(**{name: in_chinese(one) for name, one in values.items()})
+    en: str
+    zh: Callable[[], str] = field(repr=False, compare=False)
 
-    return Said(form.format(**values), chinese)
+    def __bool__(self) -> bool:
+        return bool(self.en)
+
+    def __str__(self) -> NoReturn:
+        raise TypeError(f"Text({self.en!r}) is in two languages: `translate` gives it in one")
 
 
-def capitalized(text: str) -> str:
+Phrase: TypeAlias = str | Text
+"""A text in both languages, or one that is the same in each, such as a name."""
+
+
+def said(form: str, /, **values: object) -> Text:
+    """Return a fixed text in both languages, with values at its places `{name}`.
+
+    `form` is a key of the table. A value that is a `Text` is in the language of the text around it.
+    """
+
+    def filled(form: str, language: str) -> str:
+        return form.format(**{name: in_language(one, language) for name, one in values.items()})
+
+    return Text(filled(form, "en"), lambda: filled(table()[form], "zh"))
+
+
+def capitalized(text: Phrase) -> Phrase:
     """Return a text that begins with a capital in English."""
-    first = text[:1].upper() + text[1:]
-    return Said(first, lambda: text.zh) if isinstance(text, Said) else first
+    english = in_language(text, "en")
+    first = english[:1].upper() + english[1:]
+    return Text(first, text.zh) if isinstance(text, Text) else first
 
 
-def joined(separator: str, parts: Iterable[str]) -> Said:
+def joined(separator: Phrase, parts: Iterable[Phrase]) -> Text:
     """Return texts joined by a separator, in both languages."""
     every = list(parts)
-    return Said(separator.join(every), lambda: in_chinese(separator).join(map(in_chinese, every)))
+
+    def whole(language: str) -> str:
+        return in_language(separator, language).join(in_language(one, language) for one in every)
+
+    return Text(whole("en"), lambda: whole("zh"))
 
 
-def numbered(word: str, number: object) -> Said:
+def numbered(word: Phrase, number: object) -> Text:
     """Return a word and its number, as in `layer 2`, in both languages."""
     return joined(" ", [word, str(number)])
 
 
-def counted(form: str, count: int) -> Said:
+def counted(form: str, count: int) -> Text:
     """Return the text of `{count}` things, whose form in English is that of one thing."""
     text = said(form, count=count)
-    return text if count == 1 else Said(f"{text}s", lambda: text.zh)
+    return text if count == 1 else Text(f"{text.en}s", text.zh)
 
 
-def in_chinese(value: Value) -> Value | str:
-    """Return the Chinese of a fixed text, and any other value as it is."""
-    return value.zh if isinstance(value, Said) else value
+def in_language(value: Value | Text, language: str) -> Value | str:
+    """Return a text in one of `LANGUAGES`, and any other value as it is."""
+    if not isinstance(value, Text):
+        return value
+    return value.zh() if language == "zh" else value.en
 
 
-def translate(text: str) -> str:
+def translate(text: Phrase) -> str:
     """Return a text in the language of the block `speaking`, in English outside of one."""
-    return in_chinese(text) if _LANGUAGE.get() == "zh" else str(text)
+    return in_language(text, _LANGUAGE.get())
 
 
 def say(form: str, /, **values: object) -> str:

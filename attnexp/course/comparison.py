@@ -57,10 +57,10 @@ def check_comparison(
     compared = sorted({name for side in comparison.sides for name in side})
     differing = [name for name in _differing(both, sides) if name not in compared]
     problem = (
-        f"the runs also differ in {listed(differing)}: compare two configurations that differ in "
-        f"{listed(compared)} alone, or name other runs with --runs"
+        f"the runs also differ in {listed(differing).en}: compare two configurations that differ "
+        f"in {listed(compared).en} alone, or name other runs with --runs"
     )
-    fine = f"the runs differ in {listed(compared)} alone"
+    fine = f"the runs differ in {listed(compared).en} alone"
     yield _check("one difference", differing, problem, fine)
     if differing:
         return
@@ -69,14 +69,14 @@ def check_comparison(
     if any(run.summary.code for run in both.runs):
         codes = [(run.summary.code, user_code(run.config)) for run in both.runs]
         changed = {module for code in codes for module in changed_modules(*code)}
-        problem = f"{listed(sorted(changed))} has changed since the runs: run both sides again"
+        problem = f"{listed(sorted(changed)).en} has changed since the runs: run both sides again"
         yield _check("same code", changed, problem, "the runs are those of the code as it is now")
     shared = sorted(first.keys() & second.keys())
     other = [seed for seed in shared if not _saw_the_same(first[seed], second[seed])]
-    problem = f"the runs of seed {listed(other)} saw different data on the two sides"
+    problem = f"the runs of seed {listed(other).en} saw different data on the two sides"
     yield _check("same data", other, problem, "both sides saw the same data at each seed")
     alone = sorted(first.keys() ^ second.keys())
-    problem = f"seed {listed(alone)} was run on one side alone"
+    problem = f"seed {listed(alone).en} was run on one side alone"
     yield _check("paired", alone, problem, "each seed was run on both sides")
     sentence = f"{len(shared)} seeds are on both sides, and at least {LEAST_SEEDS} are needed"
     yield Check("seeds", len(shared) >= LEAST_SEEDS, sentence)

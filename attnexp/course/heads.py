@@ -31,7 +31,7 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     if not there:
         return
     differing = chosen.differing
-    problem = f"the runs also differ in {listed(differing)}: name others with --runs"
+    problem = f"the runs also differ in {listed(differing).en}: name others with --runs"
     fine = "the runs differ in the seed alone"
     yield Check("one configuration", not differing, problem if differing else fine)
     if differing:
@@ -44,7 +44,8 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     all_heads = set(range(1, asked.count + 1))
     lacking = [seed for seed, heads in found.items() if heads.keys() != all_heads]
     words = " ".join(map(asked.without, sorted(all_heads)))
-    problem = f"seed {listed(lacking)} lacks heads that were taken out: attnexp probe RUNS {words}"
+    seeds = listed(lacking).en
+    problem = f"seed {seeds} lacks heads that were taken out: attnexp probe RUNS {words}"
     fine = f"each of the {asked.count} heads was taken out at each seed"
     yield Check("probed", not lacking, problem if lacking else fine)
     if lacking:
@@ -58,7 +59,7 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     if not given:
         sentence = f"{about}, of each seed, is missing from {ANSWER}"
     elif wrong:
-        sentence = f"`heads` does not name {about} at seed {listed(wrong)}"
+        sentence = f"`heads` does not name {about} at seed {listed(wrong).en}"
     else:
         sentence = f"`heads` names {about} at each seed"
     yield Check("heads", not wrong, sentence)

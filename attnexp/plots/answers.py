@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attnexp.core.writing import Characters, Spaced, Words
-from attnexp.runs.attention import Map, visible
+from attnexp.runs.attention import NAMES, Map, visible
 from attnexp.runs.folder import Run
 
 WRITINGS = (Spaced(), Characters(), Words())
@@ -19,7 +19,7 @@ def with_answer(one: Map, run: Run, example: int) -> Map:
 
     It is unchanged if predictions.csv does not say which symbols were decoded.
     """
-    if one.rows.name != "target" or example >= len(run.prediction_rows):
+    if one.rows.name != NAMES["target"] or example >= len(run.prediction_rows):
         return one
     vocab, ids = run.attention.target_vocab, run.attention.batch["targets"][example]
     target = [vocab[i] for i in ids[one.rows.order]]

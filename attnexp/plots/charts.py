@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.language import capitalized, said
+from attnexp.core.language import Phrase, capitalized, said
 from attnexp.plots.lines import fitted_curve, has_fit, runs_of, training_points, wants_log, words
 from attnexp.runs.attention import same_examples
 from attnexp.runs.folder import Run
@@ -27,7 +27,7 @@ class SeedCurve:
     known, such as the truth. `part` is an index of the parts of the chart.
     """
 
-    label: str
+    label: Phrase
     place: int | None
     x: NDArray[np.float64]
     values: NDArray[np.float64]
@@ -42,13 +42,13 @@ class CurveChart:
     the `parts`, which is a single one without a name by default.
     """
 
-    title: str
-    x: str
-    y: str
+    title: Phrase
+    x: Phrase
+    y: Phrase
     curves: Sequence[SeedCurve]
     log: bool = False
     log_x: bool = False
-    parts: Sequence[str] = ("",)
+    parts: Sequence[Phrase] = ("",)
     points: Sequence[NDArray[np.float64]] = ()
 
     @property

@@ -108,8 +108,8 @@ def draw_grid(
     figure = new_figure(*size, title, subtitle)
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
     norm = _add_scale(figure, list(grid[:, -1]), maps, scaled, sum(heights))
-    across = _common_name([one.columns for one in maps]) if columns > 1 else ""
-    downwards = _common_name([one.rows for one in maps]) if len(cells) > 1 else ""
+    across = _common_name([one.columns for one in maps] if columns > 1 else [])
+    downwards = _common_name([one.rows for one in maps] if len(cells) > 1 else [])
     for axes in grid[-1, len(cells[-1]) :]:
         axes.set_axis_off()
     for i, row in enumerate(cells):
@@ -129,7 +129,7 @@ def draw_grid(
                 axes.set_title(name, fontsize=fitting_size(name, widths[j], 9), pad=4)
     for name, write in ((across, figure.supxlabel), (downwards, figure.supylabel)):
         if name:
-            write(translate(name), fontsize=rcParams["axes.labelsize"], color=INK)
+            write(name, fontsize=rcParams["axes.labelsize"], color=INK)
     return figure
 
 
@@ -175,7 +175,7 @@ def _add_scale(
 
 def _common_name(sides: Sequence[MapAxis]) -> str:
     """Return the name that all sides have, nothing if they have several."""
-    names = {side.name for side in sides}
+    names = {translate(side.name) for side in sides}
     return names.pop() if len(names) == 1 else ""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text
-from attnexp.core.language import said
+from attnexp.core.language import Phrase, said
 from attnexp.runs import files
 from attnexp.runs.attention import StoredAttention
 from attnexp.runs.folder import Run
@@ -91,7 +91,7 @@ def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
     return [name for name in there if trained and all(name in losses for losses in trained)]
 
 
-def words(column: str) -> str:
+def words(column: str) -> Phrase:
     """Return a column of metrics.csv in words."""
     if column == "loss":
         return said("training loss")

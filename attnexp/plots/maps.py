@@ -9,7 +9,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core.errors import RequestError
-from attnexp.core.language import capitalized, joined, numbered, said, translate
+from attnexp.core.language import (
+    Phrase,
+    Text,
+    capitalized,
+    in_language,
+    joined,
+    numbered,
+    said,
+    translate,
+)
 from attnexp.plots.answers import with_answer
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
@@ -64,7 +73,7 @@ def _attention_figure(run: Run, options: Options) -> Figure:
     resolved = attention.resolve(view, _most(options, EXAMPLES) if alone else options.most or 1)
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
-    seen: str = said("{name} attention", name=name)
+    seen = said("{name} attention", name=name)
     across, down = [translate(numbered(said("head"), head + 1)) for head in shown_heads], [""]
     if alone:
         layer, head = shown_layers[0], shown_heads[0]
@@ -256,16 +265,16 @@ def example_names(examples: Sequence[int]) -> list[str]:
     return [translate(numbered(said("example"), example + 1)) for example in examples]
 
 
-def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
+def subtitle_of(seen: Phrase, more: Phrase, cells: Sequence[Sequence[Map]]) -> str:
     """Return the title, more words, and the meaning of cells, outlines, red symbols and hatches."""
     maps = [one for row in cells for one in row]
     rows = maps[0].rows
-    order = rows.name.removeprefix("test ")
+    order = in_language(rows.name, "en").removeprefix("test ")
     points = said("a cell per point, in order of {x}", x=order) if rows.numbers is not None else ""
     gold = said("outlined: gold position") if any(one.gold is not None for one in maps) else ""
     hidden = any(one.hidden is not None and one.hidden.any() for one in maps)
     hatched = said("hatched: hidden by a mask") if hidden else ""
-    answers = ""
+    answers: Phrase = ""
     if any(one.rows.decoded for one in maps):
         wrong = any(len(one.rows.wrong) for one in maps)
         answers = said("red: target≠decoded") if wrong else said("decoded as the target")
@@ -291,7 +300,7 @@ def _runs(comparison: Comparison, seed: int) -> list[Run]:
     return runs
 
 
-def _seen(comparison: Comparison, seed: int, view: View) -> str:
+def _seen(comparison: Comparison, seed: int, view: View) -> Text:
     attentions = [one.with_seed(seed).attention for one in comparison.configurations]
     seen = {attention.words(attention.resolve(view, 1)) for attention in attentions}
     if len(seen) == 1:

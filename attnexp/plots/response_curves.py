@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from attnexp.core.language import joined, said, say, translate
+from attnexp.core.language import Phrase, joined, said, say, translate
 from attnexp.plots.lines import Response, held_out_points, training_points
 from attnexp.plots.style import (
     FAINT,
@@ -76,7 +76,7 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
     """
     changes = [np.ptp(curve.prediction) for curve in curves]
     shown = sorted(np.argsort(changes)[::-1][:MOST_INPUTS].tolist())
-    parts = [run.primary] if run.primary else []
+    parts: list[Phrase] = [run.primary] if run.primary else []
     parts.append(said("the other inputs at their medians"))
     if len(shown) < len(curves):
         counts = {"shown": len(shown), "count": len(curves)}

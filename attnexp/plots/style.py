@@ -30,7 +30,7 @@ from rich.cells import cell_len
 
 from attnexp.core import console
 from attnexp.core.errors import shortened_value
-from attnexp.core.language import Said, counted, numbered, said, say, translate
+from attnexp.core.language import Phrase, Text, counted, numbered, said, say, translate
 from attnexp.plots.charts import CurveChart, SeedCurve, all_values, all_x
 from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of, spans_powers
@@ -259,19 +259,19 @@ def bands_of(comparison: Comparison, count: int) -> str:
     return say("line: mean over {seeds}, {range}: smallest to largest", seeds=over, range=spread)
 
 
-def seeds_of(comparison: Comparison) -> str:
+def seeds_of(comparison: Comparison) -> Text:
     """Return how many seeds the configurations have, without the number if it differs."""
     counts = {len(one.runs) for one in comparison.configurations}
     return counted("{count} seed", counts.pop()) if len(counts) == 1 else said("seeds")
 
 
-def seed_of(comparison: Comparison) -> str:
+def seed_of(comparison: Comparison) -> Phrase:
     """Return the seed of all runs in words, nothing if they have several."""
     seeds = {seed for one in comparison.configurations for seed in one.seeds}
     return numbered(said("seed"), seeds.pop()) if len(seeds) == 1 else ""
 
 
-def range_of(count: int) -> Said:
+def range_of(count: int) -> Text:
     """Return the word for the range of seeds in a picture of `count` lines."""
     return said("band") if count <= BANDS else said("bars")
 
@@ -292,7 +292,8 @@ def chart_axes(comparison: Comparison, chart: CurveChart) -> tuple[Figure, Axes,
 
 def labelled(curves: Sequence[SeedCurve]) -> list[NamedLine]:
     """Return a name and a line for each curve."""
-    return list(zip((one.label for one in curves), line_styles(len(curves)), strict=True))
+    names = [translate(one.label) for one in curves]
+    return list(zip(names, line_styles(len(names)), strict=True))
 
 
 def draw_chart(axes: Axes, chart: CurveChart, lines: Sequence[NamedLine]) -> None:
@@ -318,7 +319,7 @@ def draw_chart(axes: Axes, chart: CurveChart, lines: Sequence[NamedLine]) -> Non
         log_axis(axes, "y", all_values(chart.curves))
 
 
-def title_of(comparison: Comparison, shown: str) -> str:
+def title_of(comparison: Comparison, shown: Phrase) -> str:
     """Return the title of a run alone, else that of the picture with its data."""
     return translate(comparison.alone.title if comparison.alone else comparison.titled(shown))
 

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from attnexp.core import console
 from attnexp.core.console import aligned, number_text
+from attnexp.core.language import translate
 from attnexp.plots.colours import diverging, viridis
 from attnexp.plots.lines import spans_powers
 from attnexp.runs.attention import SPACE, Map, MapAxis, StoredAttention, View, has_signs, scale_end
@@ -114,10 +115,10 @@ def draw_attention(attention: StoredAttention, view: View, terminal: Terminal) -
     example = resolved.examples[0]
     one = attention.map(str(resolved.attention), example, resolved.layer or 0, resolved.head)
     which = f", example {example + 1}" if len(attention.batch["keys"]) > 1 else ""
-    down = f"{one.rows.name} downwards" if one.rows.symbols else f"{one.rows.name} upwards"
+    down = f"{translate(one.rows.name)} {'downwards' if one.rows.symbols else 'upwards'}"
     return [
-        Text(f"\n{attention.words(resolved)}{which}", style="bold"),
-        Text(f"{down}, {one.columns.name} across"),
+        Text(f"\n{attention.words(resolved).en}{which}", style="bold"),
+        Text(f"{down}, {translate(one.columns.name)} across"),
         *draw_map(one, terminal),
     ]
 

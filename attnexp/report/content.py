@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnexp.core import console
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
-from attnexp.core.language import joined, numbered, said
+from attnexp.core.language import Phrase, joined, numbered, said
 from attnexp.plots.charts import (
     CurveChart,
     SeedCurve,
@@ -88,11 +88,11 @@ AROUND_ZERO = [hexadecimal(colour) for colour in DIVERGING]
 
 
 def report_content(
-    title: str,
+    title: Phrase,
     runs: Sequence[Run],
     renaming: Renaming = KEPT,
     models: Models | None = None,
-    progress: str = "",
+    progress: Phrase = "",
     language: str | None = None,
 ) -> Page:
     """Return the page of runs.
@@ -135,14 +135,15 @@ def _running(runs: Sequence[Run]) -> Iterable[Chart]:
     going = [run for run in runs if run.status is Status.RUNNING and run.epochs]
     for data in dict.fromkeys(run.data for run in going):
         own = [run for run in going if run.data == data]
-        names = zip(labels(make_frame(own)), own, strict=True)
-        each = tuple(Configuration(_of_seed(name, run), (run,)) for name, run in names)
-        for chart in _training(Comparison(data, each)):
-            yield replace(chart, title=said("{what}: {text}", what=data, text=chart.y))
+        names = labels(make_frame(own))
+        each = [Configuration(name, (run,)) for name, run in zip(names, own, strict=True)]
+        for chart in _training(Comparison(data, tuple(each))):
+            lines = [_of_seed(line, own[line.place or 0]) for line in chart.lines]
+            yield replace(chart, lines=lines, title=said("{what}: {text}", what=data, text=chart.y))
 
 
-def _of_seed(name: str, run: Run) -> str:
-    return joined(said(", "), [name, numbered(said("seed"), run.seed)])
+def _of_seed(line: Series, run: Run) -> Series:
+    return replace(line, label=joined(said(", "), [line.label, numbered(said("seed"), run.seed)]))
 
 
 def _data(

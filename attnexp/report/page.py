@@ -9,6 +9,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from attnexp.core.language import Phrase
+
 Numbers = Sequence[float | None]
 """Numbers of a picture, null for infinities and NaN."""
 
@@ -16,14 +18,14 @@ Numbers = Sequence[float | None]
 class TextCell(Struct, frozen=True):
     """A cell of a table, which may be emphasised."""
 
-    text: str
+    text: Phrase
     strong: bool
 
 
 class Heading(Struct, frozen=True):
     """The head of a column, which is aligned `right`, or hidden until requested if it is spare."""
 
-    title: str
+    title: Phrase
     right: bool
     spare: bool
 
@@ -31,8 +33,8 @@ class Heading(Struct, frozen=True):
 class TextTable(Struct, frozen=True):
     """A table that can be sorted."""
 
-    title: str
-    caption: str
+    title: Phrase
+    caption: Phrase
     columns: Sequence[Heading]
     rows: Sequence[Sequence[TextCell]]
 
@@ -40,12 +42,12 @@ class TextTable(Struct, frozen=True):
 class DotRow(Struct, frozen=True):
     """The mean of a row, its interval and its seeds, with words `above` it."""
 
-    name: str
+    name: Phrase
     mean: float | None
     low: float | None
     high: float | None
     seeds: Sequence[float]
-    above: str = ""
+    above: Phrase = ""
 
 
 class Dots(Struct, frozen=True):
@@ -61,8 +63,8 @@ class Dots(Struct, frozen=True):
 class Result(Struct, frozen=True):
     """A section with a table; `compared` are words for the top of the page."""
 
-    name: str
-    compared: str
+    name: Phrase
+    compared: Phrase
     dots: Dots | None
     table: TextTable | None
     costs: TextTable | None = None
@@ -71,7 +73,7 @@ class Result(Struct, frozen=True):
 class Series(Struct, frozen=True, omit_defaults=True):
     """A line of a chart with its band; its `place` chooses the colour, and null is the truth."""
 
-    label: str
+    label: Phrase
     place: int | None
     x: Numbers
     mean: Numbers
@@ -83,9 +85,9 @@ class Series(Struct, frozen=True, omit_defaults=True):
 class Chart(Struct, frozen=True, omit_defaults=True):
     """Lines, and points that they were fitted to, on axes named `x` and `y`."""
 
-    title: str
-    x: str
-    y: str
+    title: Phrase
+    x: Phrase
+    y: Phrase
     log: bool
     lines: Sequence[Series]
     points: Sequence[Numbers]
@@ -95,7 +97,7 @@ class Chart(Struct, frozen=True, omit_defaults=True):
 class MapSide(Struct, frozen=True):
     """A side of a map, with symbols or numbers."""
 
-    name: str
+    name: Phrase
     symbols: Sequence[str]
     numbers: Numbers | None
 
@@ -132,7 +134,7 @@ class KeptAttention(Struct, frozen=True):
 class ShownRun(Struct, frozen=True):
     """The attentions of a run by name."""
 
-    label: str
+    label: Phrase
     attentions: Mapping[str, KeptAttention]
 
 
@@ -155,7 +157,7 @@ class AttentionPanel(Struct, frozen=True):
 class Rerun(Struct, frozen=True):
     """A configuration with its settings, and the command that runs it again."""
 
-    label: str
+    label: Phrase
     seeds: Sequence[int]
     command: str | None
     choices: Mapping[str, str]
@@ -223,7 +225,7 @@ class CurvePrograms(Struct, frozen=True):
 class CurveModel(Struct, frozen=True, tag_field="kind", tag="curve"):
     """A model of training points, which can be dragged, in `slots` with some to spare."""
 
-    label: str
+    label: Phrase
     seed: int
     programs: CurvePrograms
     x: Sequence[float]
@@ -263,7 +265,7 @@ class SequenceModel(Struct, frozen=True, tag_field="kind", tag="sequences"):
     `signed` says that its weights may be negative, so that no law gives the sum of a row to one.
     """
 
-    label: str
+    label: Phrase
     seed: int
     programs: ForwardProgram
     source: int
@@ -288,7 +290,7 @@ class StepsProgram(Struct, frozen=True):
 class TensorModel(Struct, frozen=True, tag_field="kind", tag="tensors"):
     """One attention, whose given tensors can be edited."""
 
-    label: str
+    label: Phrase
     programs: StepsProgram
     given: Mapping[str, Sequence[float | bool]]
 
@@ -296,7 +298,7 @@ class TensorModel(Struct, frozen=True, tag_field="kind", tag="tensors"):
 class Refused(Struct, frozen=True, tag_field="kind", tag="refused"):
     """The reason why a page cannot compute a configuration."""
 
-    label: str
+    label: Phrase
     why: str
 
 
@@ -317,14 +319,14 @@ class DataSection(Struct, frozen=True):
 class Live(Struct, frozen=True):
     """How far runs are that have not finished, and their curves so far."""
 
-    text: str
+    text: Phrase
     charts: Sequence[Chart]
 
 
 class Page(Struct, frozen=True):
     """A page: verdicts, results by table, pictures by data set, tables of all runs, and remarks.
 
-    Texts that are `Said` are in both languages. The page begins in its `language` and has a switch;
+    A `Text` is in both languages. The page begins in its `language` and has a switch;
     without one it is in English alone.
 
     `notes` have to be read with the verdicts, and `further` are the remarks that change less. The
@@ -332,10 +334,10 @@ class Page(Struct, frozen=True):
     `live` page loads itself again.
     """
 
-    title: str
+    title: Phrase
     colours: Sequence[str] = ()
     diverging: Sequence[str] = ()
-    verdicts: Sequence[str] = ()
+    verdicts: Sequence[Phrase] = ()
     results: Sequence[Result] = ()
     data: Sequence[DataSection] = ()
     every: Sequence[TextTable] = ()

@@ -9,7 +9,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from attnexp.core.language import LANGUAGES, Said, in_chinese, table
+from attnexp.core.language import LANGUAGES, in_language, table
 from attnexp.report.page import Page
 
 EVERY = 5
@@ -37,7 +37,7 @@ def page(content: Page) -> str:
     zh = content.language == "zh"
     return environment.get_template("page.html").render(
         language="zh-CN" if zh else "en",
-        title=in_chinese(content.title) if zh else content.title,
+        title=in_language(content.title, content.language or LANGUAGES[0]),
         refresh=EVERY if content.live else None,
         style=Markup(style),
         style_hash=_hash(style),
@@ -58,10 +58,8 @@ def script_json(content: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a text in both languages, or a number of NumPy, as plain values."""
-    if isinstance(value, Said):
-        return dict(zip(LANGUAGES, (str(value), value.zh), strict=True))
-    return float(value)
+    """Return the Chinese of a text in both languages, or a number of NumPy, as a plain value."""
+    return value() if callable(value) else float(value)
 
 
 def _hash(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from attnexp.core.language import joined, numbered, said
+from attnexp.core.language import Phrase, Text, joined, numbered, said
 from attnexp.plots.lines import spread_over_powers
 from attnexp.report.page import DotRow, Dots, Heading, Result, TextCell, TextTable
 from attnexp.runs.files import finite
@@ -47,7 +47,7 @@ def place_of(comparison: Comparison, tables: Sequence[ResultsTable]) -> int:
     return -max(fits)[2]
 
 
-def compared_text(table: ResultsTable, results: Grid) -> str:
+def compared_text(table: ResultsTable, results: Grid) -> Text:
     """Return the data, the numbers of configurations and runs, the seeds and the metric."""
     parts = [results.title, _seeds(table.frame)]
     if table.metrics:
@@ -57,7 +57,7 @@ def compared_text(table: ResultsTable, results: Grid) -> str:
     return joined(said("; "), parts)
 
 
-def _seeds(frame: Frame) -> str:
+def _seeds(frame: Frame) -> Text:
     seeds = sorted({int(seed) for seed in frame.data["seed"]})
     if len(seeds) == 1:
         return numbered(said("seed"), seeds[0])
@@ -78,11 +78,12 @@ def _dots(table: ResultsTable) -> Dots | None:
     return Dots(metric, table.frame.better.get(metric), log, omitted, dots)
 
 
-def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[str]:
+def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[Phrase]:
     """Yield the words above each row: if it is not compared with the row before, and why."""
     panels = {id(entry): panel for panel in table.panels for entry in panel}
     if len(table.panels) > 1 and all(len(panel) == 1 for panel in table.panels):
-        yield from [EACH_APART, *[""] * (len(shown) - 1)]
+        yield EACH_APART
+        yield from [""] * (len(shown) - 1)
         return
     before = panels[id(shown[0])]
     for entry in shown:
@@ -95,7 +96,7 @@ def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[str]:
         before = own
 
 
-def _dot(table: ResultsTable, entry: TableEntry, above: str) -> DotRow:
+def _dot(table: ResultsTable, entry: TableEntry, above: Phrase) -> DotRow:
     low, high = finite(entry.spread.interval)
     seeds = entry.spread.values if len(entry.spread.values) > 1 else ()
     return DotRow(row_name(table, entry), entry.spread.mean, low, high, seeds, above)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text, none_of, shortened_value
-from attnexp.core.language import joined, numbered, said
+from attnexp.core.language import Phrase, Text, joined, numbered, said
 from attnexp.runs.settings import clean
 
 FIRST = ("pooling", "cross")
@@ -36,7 +36,7 @@ SPACE = "\N{OPEN BOX}"
 Side = Literal["target", "source", "input", "source and input"]
 """The symbols along a side of a map: targets, sources, or the decoder's inputs."""
 
-NAMES: Mapping[Side, str] = {
+NAMES: Mapping[Side, Text] = {
     "target": said("target"),
     "source": said("source"),
     "input": said("input"),
@@ -63,7 +63,7 @@ class MapAxis:
     are the places at which another part begins, such as the input behind the source.
     """
 
-    name: str
+    name: Phrase
     order: NDArray[np.int64]
     numbers: NDArray[np.float64] | None = None
     symbols: tuple[str, ...] = ()
@@ -168,7 +168,7 @@ class StoredAttention:
         head = 0 if heads == 1 else view.head
         return replace(view, attention=name, layer=layer, head=head, examples=examples)
 
-    def words(self, view: View) -> str:
+    def words(self, view: View) -> Text:
         """Return a resolved view in words, without its examples."""
         name = view.attention or self.main
         _, layers, heads = self.weights[name].shape[:3]
@@ -341,7 +341,7 @@ def same_examples(one: StoredAttention, other: StoredAttention) -> bool:
     return all(np.array_equal(one.batch[field], other.batch[field]) for field in fields)
 
 
-def _numbers(name: str, points: NDArray[Any]) -> MapAxis:
+def _numbers(name: Phrase, points: NDArray[Any]) -> MapAxis:
     """Return points sorted by their first coordinate."""
     x = points.reshape(len(points), -1)[:, 0].astype(np.float64)
     order = np.argsort(x, kind="stable")

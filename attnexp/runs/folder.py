@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, any_error_as
-from attnexp.core.language import said
+from attnexp.core.language import Text, said
 from attnexp.runs import files
 from attnexp.runs.attention import StoredAttention, as_attention, as_snapshots
 from attnexp.runs.files import is_finite
@@ -114,7 +114,7 @@ class Run:
         return self.choices.get("data", "?")
 
     @property
-    def title(self) -> str:
+    def title(self) -> Text:
         """Model, data and seed, as in `additive on reverse, seed 0`."""
         named = {"model": self.model, "data": self.data, "seed": self.seed}
         return said("{model} on {data}, seed {seed}", **named)

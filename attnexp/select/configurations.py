@@ -10,7 +10,7 @@ import numpy as np
 
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
-from attnexp.core.language import said
+from attnexp.core.language import Phrase, Text, said
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.select.names import short_names
@@ -81,7 +81,7 @@ class Comparison:
                 distances[seed] += math.inf if value is None else abs(value - middle) / sd
         return min(distances, key=lambda seed: (distances[seed], seed))
 
-    def titled(self, shown: str) -> str:
+    def titled(self, shown: Phrase) -> Text:
         """Return a title with the data, and the scoring function if all runs have the same."""
         models = {run.model for one in self.configurations for run in one.runs}
         if len(models) > 1:

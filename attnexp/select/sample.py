@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError
-from attnexp.core.language import said
+from attnexp.core.language import Text, said
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import DATA_SEED
 from attnexp.select.frame import Frame
@@ -39,7 +39,7 @@ class SampleUnit:
 
     column: str
     one: str
-    many: str
+    many: Text
 
 
 SEEDS = SampleUnit("seed", "seed", said("seeds"))

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from attnexp.core.language import said
+from attnexp.core.language import Phrase, said
 from attnexp.stats.additive import levels
 from attnexp.stats.flips import adjusted_p, flipped_p, interval, step_down_p
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
@@ -95,7 +95,7 @@ class Standing:
         word = TURNED.get(self.word, self.word) if self.word else None
         return replace(self, word=word, difference=self.difference and self.difference.turned())
 
-    def text(self, units: str = "seeds") -> str | None:
+    def text(self, units: Phrase = "seeds") -> Phrase | None:
         """Return the word, or what was seen on so few `units` that there is none: `worse on 3`."""
         if self.word is not Word.FEW or self.difference is None:
             return self.word and self.word.value

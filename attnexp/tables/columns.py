@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.language import said
+from attnexp.core.language import Phrase, in_language, said, translate
 from attnexp.runs.probed import FACTS
 from attnexp.select.judge import modes_of
 from attnexp.stats.compare import Difference, Word
@@ -51,7 +51,7 @@ class Column:
 
     value: Callable[[TableEntry], object]
     name: str = ""
-    title: str = ""
+    title: Phrase = ""
     short: str = ""
     word: str = ""
     text: Callable[[TableEntry], object] | None = None
@@ -111,13 +111,14 @@ def _several(table: ResultsTable) -> bool:
     return bool(table.metrics) and not table.detailed
 
 
-def _companion(head: str, rare: bool = False) -> Column:
+def _companion(head: Phrase, rare: bool = False) -> Column:
     """Return the column of metrics that are shown next to others, under this head."""
+    english = in_language(head, "en")
     return Column(
         rare=rare,
         folds=True,
-        name=head.replace(" ", "_"),
-        value=lambda entry: entry.sample and entry.sample.companions.get(head),
+        name=english.replace(" ", "_"),
+        value=lambda entry: entry.sample and entry.sample.companions.get(english),
         title=head,
         each=True,
         spare=1,
@@ -209,7 +210,7 @@ COLUMNS = (
     ),
     Column(
         name="standing",
-        value=attrgetter("verdict"),
+        value=lambda entry: in_language(entry.verdict, "en"),
         text=_standing,
         title=said("standing"),
         shown=_ranked,
@@ -247,4 +248,4 @@ COLUMNS = (
 )
 """The columns, in the order in which they are printed and written."""
 
-WORDS = frozenset(column.word or column.name or column.title for column in COLUMNS if column.title)
+WORDS = frozenset(one.word or one.name or translate(one.title) for one in COLUMNS if one.title)

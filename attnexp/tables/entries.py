@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError
+from attnexp.core.language import Phrase
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import (
     DATA_SEED,
@@ -153,7 +154,7 @@ class TableEntry:
         return Spread([]) if self.sample is None else self.sample.spread
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> Phrase | None:
         """The word of the standing, or what was seen on too few seeds."""
         return self.standing.text(self.row.unit.many)
 

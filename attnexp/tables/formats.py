@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from attnexp.core import console
 from attnexp.core.console import aligned
 from attnexp.core.errors import RequestError, choices_text
+from attnexp.core.language import Phrase, translate
 from attnexp.runs.files import write_output
 from attnexp.tables.grid import Grid, Report, column_names, with_columns
 from attnexp.tables.latex import as_latex, filled
@@ -117,8 +118,8 @@ def as_json(report: Report) -> str:
             {name: None if _missing(value) else value for name, value in row.items()}
             for row in report.records
         ],
-        "captions": [grid.full_caption for grid in report.grids if grid.full_caption],
-        "verdicts": list(report.verdicts),
+        "captions": [translate(grid.full_caption) for grid in report.grids if grid.full_caption],
+        "verdicts": [*map(translate, report.verdicts)],
         "notes": [*report.notes, *report.further],
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -154,9 +155,9 @@ WRITERS: Mapping[str, Callable[[Report], str]] = {
 """The writer of each format. `table` is the text on the screen, without colours."""
 
 
-def markdown_text(text: str) -> str:
+def markdown_text(text: Phrase) -> str:
     """Return text that Markdown shows as it is. An underscore inside a word is safe and stays."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = translate(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"([\\`*\[\]|#~$])", r"\\\1", text)
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
 

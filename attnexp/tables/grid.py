@@ -6,7 +6,7 @@ from functools import cached_property
 
 from attnexp.core.console import count_text, number_text
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
-from attnexp.core.language import joined, said
+from attnexp.core.language import Phrase, Text, joined, said, translate
 
 NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""
@@ -27,7 +27,7 @@ class GridCell:
     verdict.
     """
 
-    text: str
+    text: Phrase
     strong: bool = False
     form: str = ""
     numbers: tuple[float, ...] = ()
@@ -44,7 +44,7 @@ class Head:
     its title. `short` is a title for narrow pages. `measured` columns have values of a metric.
     """
 
-    title: str
+    title: Phrase
     right: bool = False
     spare: int = 0
     folds: bool = False
@@ -77,8 +77,8 @@ class Grid:
 
     columns: Sequence[Head]
     lines: Sequence[Line]
-    title: str = ""
-    caption: str = ""
+    title: Phrase = ""
+    caption: Phrase = ""
     common: Sequence[str] = ()
     labels: int = 1
     legend: str = ""
@@ -106,7 +106,7 @@ class Grid:
         return f"{count_text(self.omitted, 'more row')}: --limit 0 shows all."
 
     @property
-    def full_caption(self) -> str:
+    def full_caption(self) -> Text:
         """The caption and the legend, followed by the settings in common."""
         caption = joined(" ", filter(None, [self.more, self.caption, self.legend]))
         same = [same_text(", ".join(self.common))] if self.common else []
@@ -125,7 +125,7 @@ class Report:
 
     grids: Sequence[Grid] = ()
     notes: Sequence[str] = ()
-    verdicts: Sequence[str] = ()
+    verdicts: Sequence[Phrase] = ()
     further: Sequence[str] = ()
     words: frozenset[str] = frozenset()
 
@@ -163,7 +163,8 @@ def folded(grid: Grid, rows: Sequence[Sequence[GridCell]]) -> list[int]:
 def column_names(report: Report) -> dict[str, str]:
     """Return the word of each column of the tables, by its word and by its head."""
     heads = [head for grid in report.grids for head in grid.columns]
-    words = {head.title: head.word or head.title for head in heads}
+    titles = {translate(head.title): head.word for head in heads}
+    words = {title: word or title for title, word in titles.items()}
     return words | {word: word for word in words.values()}
 
 
@@ -187,7 +188,7 @@ def _with_columns(grid: Grid, names: Sequence[str]) -> Grid:
         i
         for name in names
         for i, head in enumerate(grid.columns)
-        if name in (head.word, head.title)
+        if name in (head.word, translate(head.title))
     ]
     if not named:
         return grid
@@ -196,17 +197,17 @@ def _with_columns(grid: Grid, names: Sequence[str]) -> Grid:
     return grid.chosen(heads, kept)
 
 
-def listed(values: Iterable[object]) -> str:
+def listed(values: Iterable[object]) -> Text:
     """Return the first values and the number of the others, as in `a, b and 3 more`."""
-    names = [value if isinstance(value, str) else str(value) for value in values]
+    names = [value if isinstance(value, Text) else str(value) for value in values]
     if len(names) > FEW:
         names = [*names[:FEW], said("{count} more", count=len(names) - FEW)]
-    whole = names[0] if names else ""
+    whole = joined("", names[:1])
     for name in names[1:-1]:
         whole = said("{list}, {next}", list=whole, next=name)
     return said("{list} and {last}", list=whole, last=names[-1]) if len(names) > 1 else whole
 
 
-def same_text(settings: str) -> str:
+def same_text(settings: str) -> Text:
     """Return the sentence with the settings that all runs share."""
     return said("The same in every run: {settings}.", settings=settings)

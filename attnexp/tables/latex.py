@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.console import number_text
+from attnexp.core.language import Phrase, translate
 from attnexp.tables.grid import Grid, GridCell, Head, Report, folded, same_text
 from attnexp.tables.paper import Paper
 
@@ -87,14 +88,15 @@ def filled(name: str, content: dict[str, Any], **syntax: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
+        finalize=translate,
         **syntax,
     )
     return environment.get_template(name).render(content)
 
 
-def latex_text(text: str) -> str:
+def latex_text(text: Phrase) -> str:
     """Return text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    return "".join(_LATEX.get(character, character) for character in translate(text))
 
 
 def _beyond_latin(tables: Sequence[LatexTable]) -> str:
@@ -135,7 +137,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> LatexTable:
     ]
     comments = [grid.more] if grid.more else []
     if grid.common:
-        comments.append(same_text(", ".join(grid.common)))
+        comments.append(translate(same_text(", ".join(grid.common))))
     return LatexTable(
         label=f"{paper.label}-{place}" if paper.label and place > 1 else paper.label,
         caption=_caption(grid, paper.caption if place == 1 else ""),
@@ -149,7 +151,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> LatexTable:
 
 def _caption(grid: Grid, caption: str) -> str:
     """Return the caption that was asked for, or title and caption of the table."""
-    parts = (grid.title, _one_line(grid.caption))
+    parts = (translate(grid.title), _one_line(grid.caption))
     return caption or latex_text(". ".join(filter(None, parts)))
 
 
@@ -165,7 +167,7 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
         remarks.append(f"Bold: {latex_text(grid.bold)}.")
     if any(cell.unsure for row in grid.rows for cell in row):
         units = next((head.title for head in grid.columns if head.word == "seeds"), "seeds")
-        remarks.append(f"{DAGGER}Too few {units} for a verdict.")
+        remarks.append(f"{DAGGER}Too few {translate(units)} for a verdict.")
     return remarks
 
 
@@ -238,5 +240,5 @@ def _signed_length(numbers: Sequence[str]) -> str:
     return f"{sign}{max(len(number.removeprefix('-')) for number in numbers)}"
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _one_line(text: Phrase) -> str:
+    return " ".join(translate(text).split())

@@ -31,17 +31,17 @@ def without_effect(table: ResultsTable) -> Iterator[str]:
         if not alike:
             continue
         rows = [row_in_list(table, same[0], others) for _, same in alike]
-        of = f" of {listed(rows)}" if len(alike) < len(groups) else ""
+        of = f" of {listed(rows).en}" if len(alike) < len(groups) else ""
         given = name
         if any(len(same) < len(group) for group, same in alike):
-            values = listed(setting_text(entry.row.labels[name]) for entry in alike[0][1])
+            values = listed(setting_text(entry.row.labels[name]) for entry in alike[0][1]).en
             given = f"{name}={values}" if len(alike) == 1 else f"several values of {name}"
-            of = f" of {listed(rows)}" if len(groups) > 1 else ""
+            of = f" of {listed(rows).en}" if len(groups) > 1 else ""
         reasons = {_reason(name, same) for _, same in alike}
         why = reasons.pop() if len(reasons) == 1 else ""
         said.setdefault(f" changed no number{of}{why}", []).append(given)
     for rest, names in said.items():
-        yield f"{listed(names)}{rest}"
+        yield f"{listed(names).en}{rest}"
 
 
 def unlike_best(panel: Sequence[TableEntry]) -> list[TableEntry]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.console import count_text, number_text, setting_text
+from attnexp.core.language import translate
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
@@ -63,7 +64,7 @@ def _fixed(table: ResultsTable) -> Iterable[str]:
     """Rows whose seeds draw no data."""
     for by in dict.fromkeys(entry.fixed_by for entry in table.firsts):
         own = [entry for entry in table.firsts if entry.fixed_by == by]
-        names = listed(row_in_list(table, entry) for entry in own)
+        names = listed(row_in_list(table, entry) for entry in own).en
         whose = "" if len(own) == len(table.firsts) else f" of {names}"
         equal = any(entry.spread.sd == 0 for entry in own)
         if by is not None:
@@ -81,7 +82,7 @@ def _at_chance(table: ResultsTable) -> Iterable[str]:
         chances = [entry.sample.companions.get("chance") for entry in rows if entry.sample]
         learned = any(modes.learned for entry in rows if (modes := modes_of(entry.sample)))
         if len(rows) > 1 and not learned and all(map(_reaches, rows, chances)):
-            told = listed(dict.fromkeys(map(number_text, chances)))
+            told = listed(dict.fromkeys(map(number_text, chances))).en
             yield (
                 f"no row is told apart from chance, {told} in {rows[0].metric}: a difference may "
                 "be one between rows that learned nothing"
@@ -115,7 +116,7 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
     for budget, rows in stopped.items():
         its = "their places depend" if len(rows) > 1 else "its place depends"
         yield (
-            f"stopped at {budget} before training had converged: {listed(rows)}; "
+            f"stopped at {budget} before training had converged: {listed(rows).en}; "
             f"{its} on {budget.partition('=')[0]}"
         )
 
@@ -142,7 +143,8 @@ def _of_products(table: ResultsTable) -> Iterable[str]:
         if any(MENDED_BY in note for run in entry.row.runs.runs for note in run.summary.notes)
     ]
     if poor:
-        yield f"products of x do not tell which points are near: add {MENDED_BY} to {listed(poor)}"
+        rows = listed(poor).en
+        yield f"products of x do not tell which points are near: add {MENDED_BY} to {rows}"
 
 
 def _crossed(table: ResultsTable) -> Iterable[str]:
@@ -160,8 +162,8 @@ def _crossed(table: ResultsTable) -> Iterable[str]:
         possible = math.prod(levels.values())
         if len(several) > 1 and len(panel) < possible:
             yield (
-                f"the compared rows differ in {listed(several)} at once, and only {len(panel)} of "
-                f"{possible} combinations were run: a difference may be due to any of these"
+                f"the compared rows differ in {listed(several).en} at once, and only {len(panel)} "
+                f"of {possible} combinations were run: a difference may be due to any of these"
             )
             return
 
@@ -172,7 +174,7 @@ def _mixed(table: ResultsTable) -> Iterable[str]:
         return
     data = [name for name in table.within if is_data(name)]
     also = ", data included: a mean over several data sets says little" if data else ""
-    yield f"rows gather runs that differ in {listed(table.within)}{also}"
+    yield f"rows gather runs that differ in {listed(table.within).en}{also}"
     gathered = [{frozenset(entry.row.blocks.tolist()) for entry in panel} for panel in table.panels]
     if any(len(kinds) > 1 for kinds in gathered):
         yield (
@@ -184,7 +186,8 @@ def _mixed(table: ResultsTable) -> Iterable[str]:
 def _data(table: ResultsTable) -> Iterable[str]:
     """Rows on different data, which are not tested against each other."""
     if len(table.panels) > 1 and not table.alone:
-        yield f"rows that differ in {listed(table.of_data)} saw different data and are not compared"
+        what = listed(table.of_data).en
+        yield f"rows that differ in {what} saw different data and are not compared"
 
 
 def _lengths(table: ResultsTable) -> Iterable[str]:
@@ -200,7 +203,7 @@ def _code(table: ResultsTable) -> Iterable[str]:
         found = [str(value) for value in dict.fromkeys(frame.data[name]) if value is not None]
         if len(found) > 1:
             values = [value[:10] for value in found] if name == "commit" else found
-            yield f"the runs differ in {words}: {listed(values)}"
+            yield f"the runs differ in {words}: {listed(values).en}"
     dirty = int((frame.data["dirty"] == True).sum())  # noqa: E712
     if dirty:
         yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
@@ -267,8 +270,8 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
     if any(early.values()):
         yield (
             "means leave out runs without a result "
-            f"({listed(f'{number} {state}' for state, number in early.items() if number)}), which "
-            "may make their rows look better than they are"
+            f"({listed(f'{number} {state}' for state, number in early.items() if number).en}), "
+            "which may make their rows look better than they are"
         )
     for i, metric in enumerate(table.metrics):
         values = table.frame.data[metric][table.frame.finished]
@@ -346,7 +349,7 @@ def _of(chosen: Sequence[ResultsTable], tables: Sequence[ResultsTable]) -> str:
     """Return the data of the chosen tables, and a colon, if there are other tables."""
     names = dict.fromkeys(table.data_name for table in chosen if table.data)
     others = any(table.data_name not in names for table in tables)
-    return f"{listed(names)}: " if names and others else ""
+    return f"{listed(names).en}: " if names and others else ""
 
 
 def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
@@ -372,10 +375,10 @@ def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
 def _shared_text(shared: set[int], unit: SampleUnit) -> str:
     least, most = min(shared), max(shared)
     if not most:
-        return f"no rows share {unit.many}, and none compare"
+        return f"no rows share {unit.many.en}, and none compare"
     if least < most:
-        return f"two rows share {least} to {most} {unit.many}: only these compare"
-    be, noun = ("is", unit.one) if most == 1 else ("are", unit.many)
+        return f"two rows share {least} to {most} {unit.many.en}: only these compare"
+    be, noun = ("is", unit.one) if most == 1 else ("are", unit.many.en)
     return f"{most} {noun} {be} shared: only these compare"
 
 
@@ -383,7 +386,7 @@ def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit)
     if unit is SEEDS:
         return _line(rows, sorted(missing))
     values = (f"{unit.column}={seed_list(part)}" for part in seed_parts([*missing]))
-    return f"; complete them with {listed(values)}"
+    return f"; complete them with {listed(values).en}"
 
 
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
@@ -407,7 +410,7 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
                 how = _to_share(rows, rule.least) or _to_share([*rows, *others], rule.least)
             yield (
                 f"{count_text(number, 'row')} {'lacks' if number == 1 else 'lack'} a verdict, "
-                f"which takes at least {rule.least} {unit.many} that a row shares with the best "
+                f"which takes at least {rule.least} {unit.many.en} that a row shares with the best "
                 f"one{how}"
             )
 
@@ -436,9 +439,10 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
     assert entry.standing.difference is not None
     size = number_text(abs(entry.standing.difference.mean))
     of = f"{table.data_name}: " if several and table.data else ""
+    pair = " and ".join(translate(row_name(table, one)) for one in (best, entry))
     yield (
-        f"{of}{row_name(table, best)} and {row_name(table, entry)} are not told apart; about "
-        f"{needed} {table.unit.many} would detect a difference of this size ({size}) with 80% "
+        f"{of}{pair} are not told apart; about "
+        f"{needed} {table.unit.many.en} would detect a difference of this size ({size}) with 80% "
         f"power{_to_share([best, entry], needed) if table.unit is SEEDS else ''}"
     )
 

@@ -12,6 +12,7 @@ import msgspec
 
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, none_of
+from attnexp.core.language import translate
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import (
     ADVERSARIAL,
@@ -242,7 +243,7 @@ def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str
     learned = entries.pop(LEARNED)
     if entries:
         parts = [
-            f"{words} {listed([_named(entry) for entry in found])}"
+            f"{words} {listed([_named(entry) for entry in found]).en}"
             for words, found in _groups(list(entries.values()))
         ]
         start = f"{probed.title}: {probed.metric} is {number_text(learned.spread.mean or 0.0)}"
@@ -254,7 +255,7 @@ def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str
         yield (
             f"{probed.title}: of the single heads {name} costs most on the {split} set "
             f"({metric} {change:+.4g}); on the test set {probed.metric} changes by "
-            f"{on_test_set.text if on_test_set else 'an unknown amount'}"
+            f"{translate(on_test_set.text) if on_test_set else 'an unknown amount'}"
         )
 
 

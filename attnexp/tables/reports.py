@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from attnexp.core.language import Said, capitalized, counted, joined, said
+from attnexp.core.language import Phrase, Text, capitalized, counted, joined, said, translate
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.collect import collect
@@ -33,6 +33,8 @@ SHORT = "Mean over seeds ± standard deviation."
 STAR = "*: the best, or not told apart from it."
 COSTS = said("The costs of a run: seconds on average, everything else at most.")
 
+Told = TypeVar("Told", str, Phrase)
+"""A sentence in English alone, or in both languages."""
 
 Recorder = Callable[[ResultsTable, TableEntry], dict[str, object]]
 
@@ -108,7 +110,7 @@ def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Repo
         grids.append(grid_of(table, "results", title, caption, common, limit, record))
         if request.costs:
             grids.append(grid_of(table, "costs", "", COSTS, limit=limit))
-    found = _texts(tables, verdicts)
+    found: list[Phrase] = _texts(tables, verdicts)
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
 
@@ -128,8 +130,8 @@ def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Repo
 def grid_of(
     table: ResultsTable,
     kind: Literal["results", "costs"],
-    title: str,
-    caption: str,
+    title: Phrase,
+    caption: Phrase,
     common: Sequence[str] = (),
     limit: int = 0,
     record: Recorder | None = None,
@@ -176,7 +178,7 @@ def grid_of(
 def _head(table: ResultsTable, column: Column, i: int) -> Head:
     """Return the head of a column of the metric at place i, with what the table puts into it."""
     reference = table.reference or said("the best")
-    named = {
+    named: dict[Phrase, Phrase] = {
         "{metric}": table.metrics[i] if table.metrics else "",
         "{units}": table.unit.many,
         "{difference}": said("difference to {reference}", reference=reference),
@@ -187,7 +189,7 @@ def _head(table: ResultsTable, column: Column, i: int) -> Head:
         column.spare,
         column.folds,
         column.word or column.name,
-        column.short.format(reference=reference),
+        column.short.format(reference=translate(reference)),
         measured=column.table == "results",
     )
 
@@ -226,8 +228,8 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
 
 
 def _texts(
-    tables: Sequence[ResultsTable], texts_of: Callable[[ResultsTable], Iterable[str]]
-) -> list[str]:
+    tables: Sequence[ResultsTable], texts_of: Callable[[ResultsTable], Iterable[Told]]
+) -> list[Told]:
     """Return sentences about each table, which name its data if there are several."""
     return [
         _of_data(table, text) if len(tables) > 1 and table.data_name else text
@@ -236,8 +238,8 @@ def _texts(
     ]
 
 
-def _of_data(table: ResultsTable, text: str) -> str:
-    if isinstance(text, Said):
+def _of_data(table: ResultsTable, text: Told) -> Told:
+    if isinstance(text, Text):
         return said("{what}: {text}", what=table.data_name, text=text)
     return f"{table.data_name}: {text}"
 
@@ -248,21 +250,18 @@ def _is_number(column: Iterable[Any]) -> bool:
     return bool(types) and types <= {int, float, bool}
 
 
-def _title(table: ResultsTable) -> str:
+def _title(table: ResultsTable) -> Text:
     count, shown = len(table.entries), len(table.shown)
-    if table.data:
-        rows: str = counted("{count} configuration", count)
-    else:
-        rows = counted("{count} row", count)
+    rows = counted("{count} configuration" if table.data else "{count} row", count)
     if shown < count:
-        rows = f"{shown} of {rows}"
+        rows = said("{place} of {count}", place=shown, count=rows)
     runs = counted("{count} run", len(table.frame))
     text = joined(said(", "), [rows, runs])
     return said("{what}: {text}", what=table.data_name, text=text) if table.data else text
 
 
-def _caption(table: ResultsTable, request: TableRequest) -> str:
-    sentences = [_reading(table) if table.metrics else "No run has a result."]
+def _caption(table: ResultsTable, request: TableRequest) -> Text:
+    sentences: list[Phrase] = [_reading(table) if table.metrics else "No run has a result."]
     if table.only_data:
         sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
     elif table.unit is not SEEDS:
@@ -294,7 +293,7 @@ def _alone(table: ResultsTable) -> str:
     count = "" if last and number == 1 else f"{number} "
     return (
         f"{last}{count}{noun} {be} compared with nothing: rows that differ in "
-        f"{listed(table.of_data)} saw different data."
+        f"{listed(table.of_data).en} saw different data."
     )
 
 
@@ -302,10 +301,10 @@ def _starred(table: ResultsTable) -> bool:
     return table.seeded and len(table.metrics) > 1
 
 
-def _reading(table: ResultsTable) -> str:
+def _reading(table: ResultsTable) -> Text:
     """Return which values are better, and how rows are compared: `Lower is better; ...`."""
     better = table.frame.better
-    ways: list[str] = [
+    ways: list[Phrase] = [
         said("{what}: {text}", what=name, text=better_words(better[name]))
         if name in better
         else said("{metric} describes and does not rank", metric=name)
@@ -322,7 +321,7 @@ def _reading(table: ResultsTable) -> str:
     return joined("", [joined(said("; "), ways), said(".")])
 
 
-def better_words(better: str) -> str:
+def better_words(better: str) -> Text:
     """Return which values of a metric are better, in words."""
     return said("lower is better") if better == "lower" else said("higher is better")
 

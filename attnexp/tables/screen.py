@@ -10,6 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
+from attnexp.core.language import Phrase, joined, translate
 from attnexp.tables.grid import Grid, GridCell, Head, Report, folded, same_text
 
 GAP = 3
@@ -48,8 +49,8 @@ def _show_grid(grid: Grid, screen: Console) -> None:
     shown = grid.rows
     once = dict.fromkeys(folded(grid, shown))
     if grid.title:
-        same = [f"{grid.columns[i].title} {shown[0][i].text}" for i in once]
-        _say(screen, "; ".join([grid.title, *([", ".join(same)] if same else [])]), "bold")
+        same = [joined(" ", [grid.columns[i].title, shown[0][i].text]) for i in once]
+        _say(screen, joined("; ", [grid.title, *([joined(", ", same)] if same else [])]), "bold")
     kept = [i for i in range(len(grid.columns)) if i not in once or not grid.title]
     heads, rows = [grid.columns[i] for i in kept], [[row[i] for i in kept] for row in shown]
     for spare in (1, 2):
@@ -61,14 +62,14 @@ def _show_grid(grid: Grid, screen: Console) -> None:
         if _width(_widths(shown_heads, cells)) <= screen.width:
             break
     stayed = set(columns)
-    left = [head.title for i, head in enumerate(heads) if i not in stayed]
+    left = [translate(head.title) for i, head in enumerate(heads) if i not in stayed]
     heads, rows = shown_heads, cells
     screen.print(_table(screen, heads, rows, _widths(heads, rows)), soft_wrap=True)
     if left:
         _say(screen, f"Too narrow for {', '.join(left)}.", "dim")
     if grid.more:
         _say(screen, grid.more)
-    if caption := " ".join(filter(None, [grid.caption, grid.legend])):
+    if caption := joined(" ", filter(None, [grid.caption, grid.legend])):
         _say(screen, caption, "dim")
     if grid.common:
         _say(screen, _one_line(grid.common, screen.width), "dim")
@@ -82,10 +83,10 @@ def _named(
     If rows could not be told apart then, the column is wider. Its head has the ends of the names of
     the settings, and a cell their values.
     """
-    titles = [head.title for head in heads[:labels]]
+    titles = [translate(head.title) for head in heads[:labels]]
     ends = [title.rpartition(".")[2] for title in titles]
     title = ", ".join(ends if len(set(ends)) == labels else titles)
-    names = [", ".join(cell.text for cell in row[:labels]) for row in rows]
+    names = [", ".join(translate(cell.text) for cell in row[:labels]) for row in rows]
     others = [row[labels:] for row in rows]
     left = width - _width(_widths(heads[labels:], others)) - GAP
     room = _telling(names, max(left, SHORTEST))
@@ -115,7 +116,7 @@ def _one_line(settings: Sequence[str], width: int) -> str:
     """Return the settings in common in one line, the last ones counted if it is too short."""
     for count in range(len(settings), 0, -1):
         more = f" and {len(settings) - count} more" if count < len(settings) else ""
-        line = same_text(", ".join(settings[:count]) + more)
+        line = translate(same_text(", ".join(settings[:count]) + more))
         if cell_len(line) <= width:
             return line
     are = "setting is" if len(settings) == 1 else "settings are"
@@ -143,9 +144,9 @@ def fitting(
     return [i for i in range(len(heads)) if i not in left_out]
 
 
-def _say(screen: Console, text: str | Text, style: str = "") -> None:
+def _say(screen: Console, text: Phrase | Text, style: str = "") -> None:
     """Print a text that breaks between words; a text that is not for a terminal stays one line."""
-    line = text if isinstance(text, Text) else Text(text, style)
+    line = text if isinstance(text, Text) else Text(translate(text), style)
     screen.print(line, soft_wrap=not screen.is_terminal)
 
 
@@ -166,14 +167,15 @@ def _line(
     row: Sequence[GridCell], heads: Sequence[Head], widths: Sequence[int]
 ) -> Iterator[Segment]:
     for i, (cell, head, width) in enumerate(zip(row, heads, widths, strict=True)):
-        blanks = " " * (width - cell_len(cell.text))
-        text = blanks + cell.text if head.right else cell.text + blanks
+        text = translate(cell.text)
+        blanks = " " * (width - cell_len(text))
+        text = blanks + text if head.right else text + blanks
         yield Segment(" " * GAP * (i > 0) + text, BOLD if cell.strong else None)
 
 
 def _widths(heads: Sequence[Head], rows: Sequence[Sequence[GridCell]]) -> list[int]:
     return [
-        max(cell_len(head.title), *(cell_len(row[i].text) for row in rows), 0)
+        max(cell_len(translate(head.title)), *(cell_len(translate(row[i].text)) for row in rows), 0)
         for i, head in enumerate(heads)
     ]
 

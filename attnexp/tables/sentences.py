@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from attnexp.core.console import count_text, number_text
-from attnexp.core.language import capitalized, joined, said
+from attnexp.core.language import Phrase, Text, capitalized, in_language, joined, said, translate
 from attnexp.select.configurations import is_data, label
 from attnexp.select.judge import modes_of
 from attnexp.stats.compare import Word, equal_means, fewest_seeds
@@ -24,7 +24,7 @@ STANDINGS = {
 """The verdicts on a row, in the words of a sentence about the best one."""
 
 
-def row_name(table: ResultsTable, entry: TableEntry) -> str:
+def row_name(table: ResultsTable, entry: TableEntry) -> Phrase:
     """Return the name of a row in a sentence: the labels in which rows differ, if it has any."""
     return _name(table, entry, table.telling)
 
@@ -34,15 +34,15 @@ def row_in_list(table: ResultsTable, entry: TableEntry, names: Sequence[str] | N
 
     It has the labels `names`, or those in which rows differ.
     """
-    return _bracketed(_name(table, entry, table.telling if names is None else names))
+    return translate(_bracketed(_name(table, entry, table.telling if names is None else names)))
 
 
 def _name(
     table: ResultsTable,
     entry: TableEntry,
     names: Sequence[str],
-    without: Callable[[str], str] = lambda what: said("the row without {what}", what=what),
-) -> str:
+    without: Callable[[Text], Text] = lambda what: said("the row without {what}", what=what),
+) -> Phrase:
     if (whole := table.whole_name(entry)) is not None:
         return whole
     values = {name: entry.row.labels[name] for name in names}
@@ -50,7 +50,7 @@ def _name(
     return found or without(listed(table.short[name] for name in names))
 
 
-def verdicts(table: ResultsTable) -> Iterator[str]:
+def verdicts(table: ResultsTable) -> Iterator[Phrase]:
     """Yield a sentence for each portion of rows that are compared: which is best, which are worse.
 
     It begins with the data of its rows if the table has others, and with `several seeds` if a row
@@ -65,8 +65,8 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             continue
         if all(entry.spread.n == 1 for entry in measured):
             if len(set[int]().union(*(entry.seeds for entry in measured))) == 1:
-                lead = _lead_of_one_seed(table, measured)
-                whole: str = said("{what}: {text}", what=said("one seed"), text=lead)
+                lead: Phrase = _lead_of_one_seed(table, measured)
+                whole = said("{what}: {text}", what=said("one seed"), text=lead)
                 yield joined(said(". "), [capitalized(whole), *_others(table, panel)])
         elif any(entry.standing.word is Word.BEST for entry in measured):
             lead = _lead(table, measured)
@@ -81,11 +81,11 @@ def _telling(table: ResultsTable) -> tuple[list[str], Sequence[str]]:
     return data, [name for name in table.telling if name not in data] or table.telling
 
 
-def _start(table: ResultsTable, best: TableEntry, further: Sequence[str] = ()) -> list[str]:
+def _start(table: ResultsTable, best: TableEntry, further: Sequence[Text] = ()) -> list[Text]:
     """Return how a sentence begins that is of one data set, or of the rows with one."""
     data, _ = _telling(table)
     which = [_name(table, best, data, lambda what: said("no {what}", what=what))] if data else []
-    start: list[str] = []
+    start: list[Text] = []
     if table.only_data:
         start.append(said("of this data set, {data}, ", data=table.only_data))
     if which or further:
@@ -93,7 +93,7 @@ def _start(table: ResultsTable, best: TableEntry, further: Sequence[str] = ()) -
     return start
 
 
-def _lead_of_one_seed(table: ResultsTable, rows: Sequence[TableEntry]) -> str:
+def _lead_of_one_seed(table: ResultsTable, rows: Sequence[TableEntry]) -> Text:
     """Return which of the rows of one seed has the best value."""
     lower = rows[0].better == "lower"
     best = (min if lower else max)(entry.spread.mean or 0.0 for entry in rows)
@@ -102,7 +102,7 @@ def _lead_of_one_seed(table: ResultsTable, rows: Sequence[TableEntry]) -> str:
     return joined("", [*_start(table, several[0]), _has(table, several, extreme, best)])
 
 
-def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> str:
+def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> Phrase:
     """Return which rows are best, with the mean if it is the best one of all rows."""
     lower = rows[0].better == "lower"
     pick = min if lower else max
@@ -120,14 +120,14 @@ def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> str:
     if shared := unlike or pick([mean(best), *others]) != mean(best):
         names = _listed(table, several, _telling(table)[1])
         on = {"units": table.unit.many, "metric": best.metric, "rows": names}
-        lead: str = said("on shared {units} the best by {metric}: {rows}", **on)
+        lead = said("on shared {units} the best by {metric}: {rows}", **on)
     else:
         lead = _has(table, several, _extreme(str(best.metric), lower, one_seed=False), mean(best))
-    whole: str = joined("", [*start, lead])
+    whole = joined("", [*start, lead])
     return capitalized(whole) if start or shared else whole
 
 
-def _has(table: ResultsTable, rows: Sequence[TableEntry], extreme: str, value: float) -> str:
+def _has(table: ResultsTable, rows: Sequence[TableEntry], extreme: Text, value: float) -> Text:
     """Return that rows have the best value of a metric."""
     has = {
         "rows": _listed(table, rows, _telling(table)[1]),
@@ -139,7 +139,7 @@ def _has(table: ResultsTable, rows: Sequence[TableEntry], extreme: str, value: f
     return said("{rows} have {extreme}, {value}", **has)
 
 
-def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[str]:
+def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[Phrase]:
     """Yield the rows of each standing next to the best, and those with too few seeds."""
     _, names = _telling(table)
     for standing, usual in STANDINGS.items():
@@ -149,7 +149,7 @@ def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[str]:
         if rows:
             shown = _listed(table, rows, names)
             yield capitalized(said("{what}: {text}", what=words, text=shown))
-    few: dict[str, list[TableEntry]] = {}
+    few: dict[Phrase, list[TableEntry]] = {}
     for entry in panel:
         if entry.standing.word is Word.FEW and (own := entry.verdict):
             few.setdefault(own, []).append(entry)
@@ -160,7 +160,7 @@ def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[str]:
         yield said("Too few seeds for a verdict: {rows}", rows=joined(said("; "), seen))
 
 
-def _circle(table: ResultsTable, rows: Sequence[TableEntry]) -> Iterator[str]:
+def _circle(table: ResultsTable, rows: Sequence[TableEntry]) -> Iterator[Phrase]:
     """Yield which rows beat one another on the seeds that they share, if none is the best."""
     by_row = {id(entry.row): entry for entry in rows}
     entry = next((entry for entry in rows if entry.beaten_by is not None), None)
@@ -170,10 +170,8 @@ def _circle(table: ResultsTable, rows: Sequence[TableEntry]) -> Iterator[str]:
         entry = by_row.get(id(entry.beaten_by))
     if entry is not None:
         circle = [*met[met.index(entry) :], entry]
-        beaten = [
-            said("{row} beats {other}", row=row_in_list(table, one), other=row_in_list(table, two))
-            for two, one in pairwise(circle)
-        ]
+        names = [_bracketed(row_name(table, one)) for one in circle]
+        beaten = [said("{row} beats {other}", row=one, other=two) for two, one in pairwise(names)]
         yield capitalized(
             said(
                 "no row is the best, as on shared {units} {rows}",
@@ -183,7 +181,7 @@ def _circle(table: ResultsTable, rows: Sequence[TableEntry]) -> Iterator[str]:
         )
 
 
-def _extreme(metric: str, lower: bool, one_seed: bool) -> str:
+def _extreme(metric: str, lower: bool, one_seed: bool) -> Text:
     """Return the best value of a metric in words."""
     if one_seed and lower:
         return said("the lowest {metric}", metric=metric)
@@ -194,7 +192,7 @@ def _extreme(metric: str, lower: bool, one_seed: bool) -> str:
     return said("the highest mean {metric}", metric=metric)
 
 
-def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str]) -> str:
+def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str]) -> Text:
     """Return the names of rows, with their distance from the best if they are worse.
 
     Of several, a name with commas has its settings in brackets.
@@ -204,15 +202,15 @@ def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str
     return listed(map(_with_distance, shown, rows))
 
 
-def _with_distance(name: str, entry: TableEntry) -> str:
+def _with_distance(name: Phrase, entry: TableEntry) -> Phrase:
     found = entry.standing.difference
     if found is None or entry.standing.word is not Word.WORSE:
         return name
     return said("{name} by {distance}", name=name, distance=number_text(abs(found.mean)))
 
 
-def _bracketed(name: str) -> str:
-    return re.sub("^([^,=]+), (.*)$", r"\1 (\2)", name)
+def _bracketed(name: Phrase) -> Phrase:
+    return re.sub("^([^,=]+), (.*)$", r"\1 (\2)", name) if isinstance(name, str) else name
 
 
 def explanations(table: ResultsTable, request: TableRequest) -> Iterator[str]:
@@ -248,13 +246,13 @@ def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
     overlap = max(entry.overlap for entry in rows)
     seeds = [least, 2 * least - 2, 4 * least - 4]
     floors = [number_text(spread * detectable(n, level, tests, overlap)) for n in seeds]
-    counts = listed([str(n) for n in seeds])
+    counts = listed([str(n) for n in seeds]).en
     own = "differences from the best row" if paired else "differences of two rows like this one"
     yield (
         f"{rows[0].metric}: over seeds the {own} have the standard deviation "
         f"{number_text(spread)}. The smallest difference between two rows that {counts} "
-        f"{'splits' if overlap else rows[0].row.unit.many} show in 7 of 10 tables or more is "
-        f"{listed(floors)}."
+        f"{'splits' if overlap else rows[0].row.unit.many.en} show in 7 of 10 tables or more is "
+        f"{listed(floors).en}."
     )
 
 
@@ -271,7 +269,7 @@ def _reasons(
     assert p is not None
     ends = f", and the mean difference may be {number_text(found.low)} to {number_text(found.high)}"
     yield (
-        f"{row_name(table, entry)} against {row_name(table, best)}: "
+        f"{translate(row_name(table, entry))} against {translate(row_name(table, best))}: "
         f"{count_text(found.pairs, 'pair')} of results, one per {table.unit.one}. It is better on "
         f"{found.better} and worse on {found.worse} of them, by {number_text(found.mean)} on "
         f"average{ends if found.pairs > 1 else ''}."
@@ -291,5 +289,5 @@ def _reasons(
     yield (
         f"A difference as clear as this between any two of {rows} rows comes up by chance with "
         f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} {number_text(level)}: "
-        f"{entry.verdict}."
+        f"{in_language(entry.verdict, 'en')}."
     )

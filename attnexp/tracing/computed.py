@@ -11,6 +11,7 @@ from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import is_signed
 from attnexp.core.batch import Batch, DataColumn, Points, RegressionSpec, Seq2SeqSpec, in_units
 from attnexp.core.errors import RequestError
+from attnexp.core.language import Phrase
 from attnexp.core.writing import SEPARATED, Characters, Separated, Spaced, Words, Writing
 from attnexp.data.curve import Curve
 from attnexp.data.text import symbols
@@ -48,7 +49,7 @@ WRITINGS: dict[type[Writing], str] = {
 """The writings that a page knows, by their names in writings.js."""
 
 
-def computed(run: PreparedRun, label: str, seed: int) -> CurveModel | SequenceModel:
+def computed(run: PreparedRun, label: Phrase, seed: int) -> CurveModel | SequenceModel:
     """Return the programs of a restored run, and the facts that a page needs to use them.
 
     Raises RequestError for a run that a page cannot compute, with the reason.
@@ -59,7 +60,7 @@ def computed(run: PreparedRun, label: str, seed: int) -> CurveModel | SequenceMo
     return _of_sequences(run, spec, label, seed)
 
 
-def _of_curve(run: PreparedRun, spec: RegressionSpec, label: str, seed: int) -> CurveModel:
+def _of_curve(run: PreparedRun, spec: RegressionSpec, label: Phrase, seed: int) -> CurveModel:
     train = run.dataset.train
     if (spec.x_dim, spec.y_dim) != (1, 1):
         raise RequestError(f"it has {spec.x_dim} inputs and {spec.y_dim} outputs, not one of each")
@@ -102,7 +103,7 @@ def _points(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Poin
     return Points.of_rows(queries, queries, keys, values, mask.unsqueeze(0))
 
 
-def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec, label: str, seed: int) -> SequenceModel:
+def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec, label: Phrase, seed: int) -> SequenceModel:
     model, test = run.model, run.dataset.test
     if not isinstance(model, Seq2Seq):
         raise RequestError("its architecture does not decode")

@@ -11,7 +11,7 @@ import yaml
 
 from attnexp.core.language import (
     TABLE,
-    Said,
+    Text,
     capitalized,
     counted,
     joined,
@@ -94,24 +94,24 @@ def test_a_text_has_no_translation_that_the_glossary_refuses(form):
 def test_a_text_is_english_and_knows_its_chinese():
     lowest = said("the lowest {metric}", metric="mse")
     text = said("{rows} has {extreme}, {value}", rows="dot", extreme=lowest, value=1)
-    assert text == "dot has the lowest mse, 1"
-    assert text.zh == "dot 的 mse 最低，为 1"
+    assert text.en == "dot has the lowest mse, 1"
+    assert text.zh() == "dot 的 mse 最低，为 1"
 
 
 def test_texts_are_joined_in_both_languages():
     text = joined(said("; "), [said("loss"), "lr", numbered(said("layer"), 2)])
-    assert (text, text.zh) == ("loss; lr; layer 2", "损失；lr；层 2")
+    assert (text.en, text.zh()) == ("loss; lr; layer 2", "损失；lr；层 2")
 
 
 def test_a_count_has_a_plural_in_english_alone():
     one, two = counted("{count} run", 1), counted("{count} run", 2)
-    assert (one, one.zh, two, two.zh) == ("1 run", "1 次运行", "2 runs", "2 次运行")
+    assert (one.en, one.zh(), two.en, two.zh()) == ("1 run", "1 次运行", "2 runs", "2 次运行")
 
 
 def test_a_capital_is_english():
     text = capitalized(said("exact match"))
-    assert isinstance(text, Said)
-    assert (text, text.zh) == ("Exact match", "完全匹配")
+    assert isinstance(text, Text)
+    assert (text.en, text.zh()) == ("Exact match", "完全匹配")
     assert capitalized("val_BLEU") == "Val_BLEU"
     assert capitalized("") == ""
 
@@ -128,10 +128,22 @@ def test_a_text_is_told_in_the_language_of_the_block():
 
 def test_a_value_is_never_read_as_a_form():
     text = said("{what}: {text}", what="{x}", text=said("{count} more", count="{0}"))
-    assert (text, text.zh) == ("{x}: {0} more", "{x}：另外 {0} 项")
+    assert (text.en, text.zh()) == ("{x}: {0} more", "{x}：另外 {0} 项")
 
 
 def test_a_text_that_the_table_lacks_has_no_chinese():
     with pytest.raises(KeyError, match="unheard"):
-        _ = said("unheard").zh
-    assert isinstance(said("unheard"), Said)
+        _ = said("unheard").zh()
+    assert isinstance(said("unheard"), Text)
+
+
+@pytest.mark.parametrize("use", [str, "{}".format, "a %s".__mod__, ", ".join, "a ".__add__, print])
+def test_a_text_of_two_languages_is_no_string(use):
+    """Whatever would keep its English alone is refused."""
+    with pytest.raises(TypeError):
+        use(said("epoch"))
+
+
+def test_an_f_string_refuses_a_text_and_names_the_remedy():
+    with pytest.raises(TypeError, match=r"^Text\('epoch'\) .*`translate` gives it in one$"):
+        _ = f"{said('epoch')}"  # type: ignore[misc]

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from attnexp.core.language import translate
 from attnexp.plots.base import Options
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.loss import draw_losses
@@ -44,7 +45,7 @@ def corners(band):
 
 def same(axes, chart):
     """Compare lines, bands, axes and points of a picture with those of a chart of a page."""
-    assert names_at_ends(axes) == [line.label for line in chart.lines]
+    assert names_at_ends(axes) == [translate(line.label) for line in chart.lines]
     for drawn, line in zip(axes.lines, chart.lines, strict=True):
         assert drawn.get_xdata().tolist() == near(line.x)
         assert drawn.get_ydata().tolist() == near(line.mean)
@@ -57,7 +58,7 @@ def same(axes, chart):
         assert high == near(line.high)
     found = [point.tolist() for each in dots for point in each.get_offsets()]
     assert found == [near(point) for point in chart.points]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == (chart.x, chart.y)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (translate(chart.x), translate(chart.y))
     assert (axes.get_yscale() == "log") == chart.log
 
 

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from attnexp.core.language import in_language
 from attnexp.stats.compare import Rule, against, compare
 from attnexp.stats.paired import Values, every_pair, paired
 
@@ -17,7 +18,7 @@ def rows(*several: list[float]) -> list[Values]:
 
 
 def standings(*several: list[float], rule: Rule = LOWER) -> list[str | None]:
-    return [verdict.text() for verdict in compare(rows(*several), rule)]
+    return [in_language(verdict.text(), "en") for verdict in compare(rows(*several), rule)]
 
 
 ONE, TWO = [1.0, 1.1, 0.9, 1.05, 1.0, 0.95], [2.0, 2.1, 1.95, 2.1, 2.05, 1.9]
@@ -141,7 +142,7 @@ def on(seeds, worse: float) -> Values:
 
 
 def words(*table: Values, rule: Rule = LOWER) -> list[str | None]:
-    return [verdict.text() for verdict in compare(table, rule)]
+    return [in_language(verdict.text(), "en") for verdict in compare(table, rule)]
 
 
 def test_a_row_with_lucky_seeds_is_not_best():
@@ -176,7 +177,11 @@ def test_rows_without_a_way_of_shared_seeds_are_alone():
 def test_a_row_that_shares_no_seed_with_the_reference_is_alone():
     rows_ = on(range(8), 1.0), on(range(20, 28), 1.0), on(range(7, 15), 1.0)
     found = against(on(range(8), 0.0), rows_, LOWER)
-    assert [one.text() for one in found] == ["worse", "alone", "worse on 1 of 1 seeds"]
+    assert [in_language(one.text(), "en") for one in found] == [
+        "worse",
+        "alone",
+        "worse on 1 of 1 seeds",
+    ]
     (alone,) = against(on(range(8), 0.0), rows_[1:2], LOWER)
     assert alone.word == "alone"
 

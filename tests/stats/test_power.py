@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from english import report_of
 
 from attnexp.stats.compare import Difference, Rule, compare
 from attnexp.stats.power import MOST_SEEDS, detectable, seeds_needed
 from attnexp.tables.entries import TableRequest
-from attnexp.tables.reports import configurations_report
 
 LOWER = Rule("lower")
 
@@ -86,7 +86,7 @@ def test_no_number_is_advised_for_a_difference_of_none_or_too_small_a_one(mean, 
 
 
 def floor(runs, **request) -> list[str]:
-    report = configurations_report(runs, TableRequest(explain=True, **request))
+    report = report_of(runs, TableRequest(explain=True, **request))
     return [text for text in report.verdicts if "smallest difference" in text]
 
 

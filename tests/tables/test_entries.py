@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
+from english import report_of
 
 from attnexp.runs import lock
 from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.tables.entries import ResultsTable, Row, TableRequest, divide
 from attnexp.tables.notes import advice, results
-from attnexp.tables.reports import configurations_report
 from attnexp.tables.sentences import verdicts
 
 
@@ -171,7 +171,7 @@ def test_data_sets_are_the_unit_of_runs_that_name_several(frame):
     (table,) = divide(crossed(frame, range(6), (0, 1)), TableRequest())
     (panel,) = table.panels
     assert table.by == ("model",)
-    assert table.unit.many == "data sets"
+    assert table.unit.many.en == "data sets"
     assert table.only_data is None
     assert [entry.spread.n for entry in panel] == [6, 6]
     worse = panel[1].standing
@@ -188,7 +188,7 @@ def test_one_data_set_is_said_to_be_one(frame):
     assert [entry.spread.n for entry in table.firsts] == [6, 6]
     assert [entry.overlap for entry in table.firsts] == [0.0, 0.0]
     (sentence,) = verdicts(table)
-    assert sentence == (
+    assert sentence.en == (
         "Of this data set, data_seed=3, a has the lowest mean test_mse, 0.25. Worse: b by 4"
     )
     assert list(advice([table], TableRequest())) == [
@@ -199,10 +199,10 @@ def test_one_data_set_is_said_to_be_one(frame):
 
 def test_splits_of_a_file_by_data_seed_overlap(frame):
     (table,) = divide(crossed(frame, range(6), (0, 1), overlap=0.25), TableRequest())
-    assert table.unit.many == "splits"
+    assert table.unit.many.en == "splits"
     assert [entry.overlap for entry in table.firsts] == [0.25, 0.25]
     (few,) = divide(crossed(frame, range(3), (0, 1)), TableRequest())
-    assert few.firsts[1].verdict == "worse on 3 of 3 data sets"
+    assert few.firsts[1].verdict.en == "worse on 3 of 3 data sets"
     (note,) = advice([few], TableRequest())
     assert note.startswith("1 row lacks a verdict, which takes at least 6 data sets ")
     assert note.endswith(": add values of data_seed")
@@ -229,22 +229,20 @@ def test_a_row_says_that_no_seed_draws_its_data(frame):
         return [run(model, s, value, settings=settings, **facts) for s, value in enumerate(values)]
 
     last = [*runs("a", "last", [1, 2, 3]), *runs("b", "last", [5, 5, 5])]
-    report = configurations_report(frame(*last), TableRequest())
+    report = report_of(frame(*last), TableRequest())
     assert [record["fixed_by"] for record in report.records] == 2 * ["data.split=last"]
     (note,) = [note for note in report.notes if "of the model alone" in note]
     assert note.startswith("the seeds are of the model alone: data.split=last is one split for all")
     assert note.endswith("equal results of several seeds are one result")
 
-    mixed = configurations_report(
-        frame(*last, *runs("a", "random", [1, 2, 3])), TableRequest(explain=True)
-    )
+    mixed = report_of(frame(*last, *runs("a", "random", [1, 2, 3])), TableRequest(explain=True))
     assert [record["fixed_by"] for record in mixed.records].count(None) == 1
     (note,) = [note for note in mixed.notes if "of the model alone" in note]
     assert note.startswith("the seeds of a (data.split=last) and b (data.split=last) are of the")
     caption = mixed.grids[0].caption
     assert "t tests over splits" in caption
     assert "sign flips over seeds" in caption
-    drawn = configurations_report(frame(*runs("a", "random", [1, 2, 3])), TableRequest())
+    drawn = report_of(frame(*runs("a", "random", [1, 2, 3])), TableRequest())
     assert "fixed_by" not in drawn.records[0]
     assert not any("of the model alone" in note for note in drawn.notes)
 

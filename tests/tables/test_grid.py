@@ -3,6 +3,7 @@
 import pytest
 
 from attnexp.core.errors import RequestError
+from attnexp.core.language import translate
 from attnexp.tables.grid import (
     NOTHING,
     Grid,
@@ -53,7 +54,7 @@ def report() -> Report:
 
 
 def titles(report: Report) -> list[list[str]]:
-    return [[head.title for head in grid.columns] for grid in report.grids]
+    return [[translate(head.title) for head in grid.columns] for grid in report.grids]
 
 
 @pytest.mark.parametrize(

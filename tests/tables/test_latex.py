@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from english import report_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from attnexp.tables.grid import (
 )
 from attnexp.tables.latex import as_latex, latex_text
 from attnexp.tables.paper import Paper
-from attnexp.tables.reports import configurations_report
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
 NEAR = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
@@ -155,7 +155,7 @@ def test_a_missing_number_is_a_dash_in_braces():
 
 def test_a_cell_of_a_column_of_numbers_is_a_number_or_braced(sweep_of):
     runs = sweep_of({"a": LOW, "b": NEAR, "c": HIGH, "d": [None] * 8})
-    text = as_latex(configurations_report(runs, TableRequest(costs=True)))
+    text = as_latex(report_of(runs, TableRequest(costs=True)))
     columns = list(zip(kinds(text), *rows(text), strict=True))
     numeric = [cells for kind, *cells in columns if kind.startswith("S")]
     assert {"{seeds}", r"{test\_mse}", "{sd}"} <= {cells[0] for cells in numeric}
@@ -165,32 +165,32 @@ def test_a_cell_of_a_column_of_numbers_is_a_number_or_braced(sweep_of):
 
 
 def test_the_best_and_what_is_tied_with_it_are_bold(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": NEAR, "c": HIGH}), TableRequest())
+    report = report_of(sweep_of({"a": LOW, "b": NEAR, "c": HIGH}), TableRequest())
     means = [row[1] for row in rows(as_latex(report))[1:]]
     assert means == [r"\bfseries 1", r"\bfseries 1.031", "2.019"]
     assert "Bold: the best, or tied with it." in as_latex(report)
 
 
 def test_rows_with_too_few_seeds_have_a_dagger_that_is_explained(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW[:3], "b": HIGH}), TableRequest(costs=True))
+    report = report_of(sweep_of({"a": LOW[:3], "b": HIGH}), TableRequest(costs=True))
     text = as_latex(report)
     assert [row[0] for row in rows(text)[1:]] == [r"a$^\dagger$", "b"]
     assert [row[2] for row in rows(text)] == ["no result", "5 missing", "--"]
     assert r"$^\dagger$Too few seeds for a verdict." in text
     assert "dagger" not in as_latex(Report(report.grids[1:]))
-    alone = as_latex(configurations_report(sweep_of({"a": LOW[:3]}), TableRequest()))
-    enough = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()))
+    alone = as_latex(report_of(sweep_of({"a": LOW[:3]}), TableRequest()))
+    enough = as_latex(report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest()))
     assert "dagger" not in alone + enough
 
 
 def test_more_looks_take_more_seeds(sweep_of):
     runs = sweep_of({"a": LOW[:6], "b": HIGH[:6]})
-    assert "dagger" not in as_latex(configurations_report(runs, TableRequest()))
-    assert "dagger" in as_latex(configurations_report(runs, TableRequest(interim_analyses=2)))
+    assert "dagger" not in as_latex(report_of(runs, TableRequest()))
+    assert "dagger" in as_latex(report_of(runs, TableRequest(interim_analyses=2)))
 
 
 def test_settings_in_common_are_a_comment_and_what_all_rows_share_is_told_once(sweep_of):
-    text = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()))
+    text = as_latex(report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest()))
     assert "\n% The same in every run: arch=kernel_regression.\n\\begin{table" in text
     assert "{seeds}" not in text
     assert "In every row: seeds $8$." in text
@@ -198,15 +198,15 @@ def test_settings_in_common_are_a_comment_and_what_all_rows_share_is_told_once(s
 
 def test_several_metrics_have_no_star(sweep_of):
     runs = sweep_of({"a": LOW, "b": HIGH}, metrics={"other": 2.0})
-    report = configurations_report(runs, TableRequest(metrics=("test_mse", "other")))
-    assert "*: the best, or not told apart from it." in report.grids[0].full_caption
+    report = report_of(runs, TableRequest(metrics=("test_mse", "other")))
+    assert "*: the best, or not told apart from it." in report.grids[0].full_caption.en
     text = as_latex(report, Paper(digits=2))
     assert rows(text)[1] == ["a", r"$\mathbf{1.00 \pm 0.06}$", r"$2.00 \pm 0.00$"]
     assert "*: the best" not in text
 
 
 def test_labels_are_unlike_and_the_caption_is_that_of_the_first_table(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest(costs=True))
+    report = report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest(costs=True))
     text = as_latex(report, Paper("tab:dates", r"Errors $\epsilon$ of 50\% noise."))
     assert re.findall(r"\\label\{(.*)\}", text) == ["tab:dates", "tab:dates-2"]
     assert re.findall(r"% For the text: Table~\\ref\{(.*)\}", text) == ["tab:dates", "tab:dates-2"]
@@ -218,7 +218,7 @@ def test_labels_are_unlike_and_the_caption_is_that_of_the_first_table(sweep_of):
 
 
 def test_columns_are_all_or_those_that_are_chosen(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest())
+    report = report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest())
     assert {"{sd}", "better on", "diff. to the best"} <= {*rows(as_latex(report))[0]}
     narrow = as_latex(with_columns(report, ["mean", "95% interval"]))
     assert [row[1:] for row in rows(narrow)] == [
@@ -229,7 +229,7 @@ def test_columns_are_all_or_those_that_are_chosen(sweep_of):
 
 
 def test_the_packages_are_named(sweep_of):
-    text = as_latex(configurations_report(sweep_of({"a": LOW}), TableRequest()))
+    text = as_latex(report_of(sweep_of({"a": LOW}), TableRequest()))
     assert text.startswith("% Packages: ")
     head = text.splitlines()[0]
     assert re.findall(r"\\usepackage\{(\w+)\}", head) == ["booktabs", "graphicx", "siunitx"]
@@ -241,8 +241,8 @@ def test_latex_compiles_it(sweep_of, tmp_path: Path):
     if program is None:
         pytest.skip(f"none of {', '.join(PROGRAMS)} is on the PATH")
     names = {r"model.width=1_%$#&~^\{}[*": LOW, "b": NEAR, "[c]": HIGH, "d": HIGH[:3]}
-    report = configurations_report(sweep_of(names), TableRequest(costs=True))
-    metrics = configurations_report(
+    report = report_of(sweep_of(names), TableRequest(costs=True))
+    metrics = report_of(
         sweep_of({"a": LOW, "b": HIGH}, metrics={"other": 2.0}),
         TableRequest(metrics=("test_mse", "other")),
     )
@@ -261,7 +261,7 @@ def test_xelatex_compiles_chinese_with_ctex(sweep_of, tmp_path: Path):
     """No character is missing in the fonts of ctex."""
     if shutil.which("xelatex") is None:
         pytest.skip("xelatex is not on the PATH")
-    report = configurations_report(sweep_of({"加性注意力": LOW, "点积": HIGH}), TableRequest())
+    report = report_of(sweep_of({"加性注意力": LOW, "点积": HIGH}), TableRequest())
     written = [as_latex(report, Paper("tab:all", caption="在 `反转` 上的比较, 三个种子。"))]
     said = compiled("xelatex", ["ctex", "booktabs", "graphicx", "siunitx"], written, tmp_path)
     assert "Missing character" not in said

@@ -1,10 +1,10 @@
 """Rows whose seeds learned or did not."""
 
 import pytest
+from english import report_of
 
 from attnexp.select.judge import modes_of
 from attnexp.tables.entries import TableRequest, divide
-from attnexp.tables.reports import configurations_report
 
 SHARES = {"units": {"test_mse": "share"}, "better": {"test_mse": "higher"}}
 
@@ -37,7 +37,7 @@ def test_errors_have_modes_where_chance_is_known(sweep_of):
 
 def test_a_note_counts_the_seeds_that_learned(sweep_of):
     runs = sweep_of({"a": [0.99, 0.1, 0.95, 0.98], "b": [0.97, 0.96, 0.99, 0.98]}, **SHARES)
-    notes = configurations_report(runs, TableRequest()).notes
+    notes = report_of(runs, TableRequest()).notes
     (note,) = (note for note in notes if note.startswith("seeds that learned"))
     assert "b 4 of 4 (up to 53% may fail)" in note
     assert "a 3 of 4 (0.9733 where it did), p = 1" in note
@@ -47,9 +47,9 @@ def test_seeds_that_all_learned_say_how_many_may_fail(sweep_of):
     runs = sweep_of({"a": [0.99, 0.98] * 5, "b": [0.97, 0.96] * 5}, **SHARES)
     assert not any(
         note.startswith("seeds that learned")
-        for note in configurations_report(runs, TableRequest(equal_within=0.2)).notes
+        for note in report_of(runs, TableRequest(equal_within=0.2)).notes
     )
-    notes = configurations_report(runs, TableRequest(equal_within=0.2, explain=True))
+    notes = report_of(runs, TableRequest(equal_within=0.2, explain=True))
     (note,) = (note for note in notes.notes if note.startswith("seeds that learned"))
     assert "a 10 of 10 (up to 26% may fail); b 10 of 10 (up to 26% may fail)" in note
     assert note.endswith("Intervals and verdicts hold if no seed fails")

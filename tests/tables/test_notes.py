@@ -4,6 +4,7 @@ import re
 from itertools import product
 
 import pytest
+from english import report_of
 from stored_runs import make_summary
 
 from attnexp.core.errors import RequestError
@@ -11,7 +12,6 @@ from attnexp.runs.folder import Run
 from attnexp.select.frame import make_frame
 from attnexp.select.number import with_numbers
 from attnexp.tables.entries import TableRequest
-from attnexp.tables.reports import configurations_report
 
 NEAR = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.02, 0.98]
 
@@ -37,9 +37,7 @@ def seen(data: str, model: str, seeds, value: float = 1.0, **settings) -> list[R
 
 def lacking(*groups: list[Run], looks: int = 1) -> list[str]:
     runs = [run for group in groups for run in group]
-    report = configurations_report(
-        make_frame(runs), TableRequest(interim_analyses=looks, explain=True)
-    )
+    report = report_of(make_frame(runs), TableRequest(interim_analyses=looks, explain=True))
     return [note for note in report.notes if "lack" in note and "verdict" in note]
 
 
@@ -97,7 +95,7 @@ def test_rows_of_equal_means_and_few_seeds_have_no_verdict_yet():
 
 def unlike(*groups: list[Run]) -> list[str]:
     runs = [run for group in groups for run in group]
-    notes = configurations_report(make_frame(runs), TableRequest()).notes
+    notes = report_of(make_frame(runs), TableRequest()).notes
     return [note for note in notes if "compare" in note and "share" in note]
 
 
@@ -170,7 +168,7 @@ def test_a_number_at_a_length_comes_with_the_lengths_that_were_asked_for():
     frame = make_frame([Run("outputs/a", run)])
     for metric, told in {"exact_match": False, "exact_match_by_length@126": True}.items():
         request = TableRequest(metrics=(metric,), explain=True)
-        report = configurations_report(with_numbers(frame, [metric]), request)
+        report = report_of(with_numbers(frame, [metric]), request)
         assert (LENGTHS in report.notes) == told
     with pytest.raises(RequestError, match="126 for 64 instructions"):
         with_numbers(frame, ["exact_match_by_length@64"])
@@ -208,7 +206,7 @@ def test_a_row_alone_gets_no_advice_and_the_others_do():
 def test_the_closest_tie_of_all_tables_is_named_next_to_rows_that_lack_seeds(sweep_of):
     one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     far, near = [0.13, 0.19, 0.16, 0.11, 0.21, 0.14], [0.16, 0.24, 0.1, 0.14, 0.19, 0.1]
-    report = configurations_report(
+    report = report_of(
         sweep_of({"a": one, "b": near, "c": far, "d": [5.0, 6.0]}), TableRequest(explain=True)
     )
     ties = [note for note in report.notes if "80% power" in note]
@@ -234,7 +232,7 @@ def test_rows_that_are_all_at_chance_are_said(sweep_of, rows, said):
     companions = {"test_mse": {"chance": "baseline_mse"}}
     shares = {"test_mse": "share"}
     runs = sweep_of(rows, metrics={"baseline_mse": 0.9}, companions=companions, units=shares)
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     told = [
         note for note in report.notes if note.startswith("no row is told apart from chance, 0.9")
     ]
@@ -242,7 +240,7 @@ def test_rows_that_are_all_at_chance_are_said(sweep_of, rows, said):
 
 
 def told(runs: list[Run]) -> list[str]:
-    return list(configurations_report(make_frame(runs), TableRequest(explain=True)).notes)
+    return list(report_of(make_frame(runs), TableRequest(explain=True)).notes)
 
 
 def numbers(model: str, setting: str, by_value: dict, seeds=(0, 1), **fields) -> list[Run]:

@@ -1,6 +1,7 @@
 """The table of interventions: one run by example, several by seed, the head chosen before."""
 
 import pytest
+from english import english
 
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import load_run
@@ -59,7 +60,7 @@ def report(runs, metric=None):
 
 
 def table(found):
-    (grid,) = found.grids
+    (grid,) = english(found.grids)
     heads = [head.title for head in grid.columns]
     return {
         line[0].text: dict(zip(heads, [c.text for c in line], strict=True)) for line in grid.rows

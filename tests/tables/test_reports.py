@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from english import report_of
 
+from attnexp.core.language import translate
 from attnexp.runs.folder import load_run
 from attnexp.runs.origin.provenance import GitState
 from attnexp.select.frame import make_frame
@@ -17,7 +19,6 @@ from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import TableRequest
 from attnexp.tables.formats import as_csv, as_json
 from attnexp.tables.grid import Grid, Report
-from attnexp.tables.reports import configurations_report
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
 HIGH = [2.0, 2.15, 1.9, 2.05, 2.1, 2.0, 1.95, 2.0]
@@ -25,7 +26,7 @@ HIGH = [2.0, 2.15, 1.9, 2.05, 2.1, 2.0, 1.95, 2.0]
 
 def texts(grid: Grid, title: str) -> list[str]:
     i = [column.title for column in grid.columns].index(title)
-    return [row[i].text for row in grid.rows]
+    return [translate(row[i].text) for row in grid.rows]
 
 
 def strong(report: Report) -> list[bool]:
@@ -37,7 +38,7 @@ def said(report: Report, words: str) -> list[str]:
 
 
 def test_a_row_has_its_statistics(sweep_of):
-    grid = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()).grids[0]
+    grid = report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest()).grids[0]
     titles = ["model", "seeds", "test_mse", "sd", "95% interval", "standing"]
     first = ["a", "8", "1", "0.05976", "[0.95, 1.05]", "best"]
     assert [texts(grid, title)[0] for title in titles] == first
@@ -48,7 +49,7 @@ def test_a_metric_has_its_chance_and_the_mean_of_all_heads_next_to_it(sweep_of):
     companions = {"test_mse": {"all heads": "mean", "chance": "chance"}, "other": {"chance": "no"}}
     metrics = {"test_mse": 1.0, "mean": 0.5, "chance": 0.25}
     runs = sweep_of({"a": LOW}, companions=companions, metrics=metrics)
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     grid = report.grids[0]
     titles = [column.title for column in grid.columns]
     assert {"test_mse", "all heads", "chance"} <= set(titles)
@@ -63,7 +64,7 @@ def records_with(frame, label):
         for value in (3, 7)
         for seed in range(6)
     ]
-    report = configurations_report(frame(*runs), TableRequest())
+    report = report_of(frame(*runs), TableRequest())
     lines = csv.reader(io.StringIO(as_csv(report)))
     return [*lines], [list(row.items()) for row in json.loads(as_json(report))["rows"]]
 
@@ -80,29 +81,29 @@ def test_a_setting_that_is_called_like_a_statistic_stays_next_to_it(frame, name)
 
 
 def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
-    (grid,) = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest()).grids
-    reading, same = grid.full_caption.splitlines()
+    (grid,) = report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest()).grids
+    reading, same = grid.full_caption.en.splitlines()
     assert reading.startswith("Lower is better; verdicts by sign flips over seeds")
     assert same == "The same in every run: arch=kernel_regression."
 
 
 def test_the_caption_says_that_seeds_are_splits_of_a_file(sweep_of):
-    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}, overlap=0.25), TableRequest())
+    report = report_of(sweep_of({"a": LOW, "b": HIGH}, overlap=0.25), TableRequest())
     assert "t tests over splits of this file" in report.grids[0].caption
 
 
 def test_the_best_stands_out_only_where_tests_say_so(sweep_of):
     unclear = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
-    clear = configurations_report(sweep_of({"a": LOW, "b": HIGH}), TableRequest())
+    clear = report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest())
     assert strong(clear) == [True, False]
-    tied = configurations_report(sweep_of({"a": LOW, "b": unclear}), TableRequest())
+    tied = report_of(sweep_of({"a": LOW, "b": unclear}), TableRequest())
     assert strong(tied) == [False, False]
-    three = configurations_report(sweep_of({"a": LOW, "b": unclear, "c": HIGH}), TableRequest())
+    three = report_of(sweep_of({"a": LOW, "b": unclear, "c": HIGH}), TableRequest())
     assert strong(three) == [True, True, False]
 
 
 def test_one_seed_is_no_basis(sweep_of):
-    report = configurations_report(sweep_of({"a": [1.0], "b": [2.0]}), TableRequest())
+    report = report_of(sweep_of({"a": [1.0], "b": [2.0]}), TableRequest())
     assert not {"sd", "95% interval", "standing"} & {one.title for one in report.grids[0].columns}
     assert strong(report) == [False, False]
     assert said(report, "2 rows lack a verdict, which takes at least 6 seeds")
@@ -115,7 +116,7 @@ def test_one_test_compares_every_metric(sweep_of):
     good, fair = (mean + 0.02 * rng.normal(size=10) for mean in (0.9, 0.8))
     near = good[::-1] - 0.001
     share = {"better": {"test_mse": "higher"}, "units": {"test_mse": "share"}}
-    report = configurations_report(
+    report = report_of(
         sweep_of({"a": good.tolist(), "b": fair.tolist(), "c": near.tolist()}, **share),
         TableRequest(),
     )
@@ -131,7 +132,7 @@ def test_settings_of_the_data_are_not_compared_across(frame):
             for s in (0, 1)
         )
     )
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     assert texts(report.grids[0], "standing") == ["alone", "alone"]
     assert said(report, "rows that differ in data.num_train saw different data")
 
@@ -149,11 +150,11 @@ def test_rows_that_are_compared_with_nothing_come_last(frame):
             for s in range(2)
         )
     )
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     rows = [[cell.text for cell in row] for row in report.grids[0].rows]
     assert [row[:2] for row in rows] == [["b", "50"], ["a", "50"], ["a", "500"], ["a", "900"]]
     assert "The last 2 rows are compared with nothing" in report.grids[0].caption
-    by_size = configurations_report(runs, TableRequest(sort="data.num_train", reverse=True))
+    by_size = report_of(runs, TableRequest(sort="data.num_train", reverse=True))
     assert "The last" not in by_size.grids[0].caption
     assert "2 rows are compared with nothing" in by_size.grids[0].caption
 
@@ -170,7 +171,7 @@ def test_rows_by_hand_gather_the_rest(frame):
             for s in (0, 1, 2)
         )
     )
-    report = configurations_report(runs, TableRequest(by=("model",)))
+    report = report_of(runs, TableRequest(by=("model",)))
     # with one head, which both have, the rows are the same
     assert texts(report.grids[0], "standing") == ["best", "best"]
     assert texts(report.grids[0], "model") == ["a", "b"]
@@ -213,10 +214,10 @@ def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
         )
         for model, loss in (("a", 0.1), ("b", 0.2))
     ]
-    assert not configurations_report(frame(*fair), TableRequest()).notes[1:]
+    assert not report_of(frame(*fair), TableRequest()).notes[1:]
     settings, given = fair[1]
     own = {k: given.get(k, {}) | v if isinstance(v, dict) else v for k, v in fields.items()}
-    report = configurations_report(frame(fair[0], (settings, given | own)), TableRequest())
+    report = report_of(frame(fair[0], (settings, given | own)), TableRequest())
     assert said(report, words)
 
 
@@ -226,7 +227,7 @@ def test_a_kernel_that_narrows_to_the_nearest_neighbours_has_nowhere_to_converge
 ):
     check = msgspec.structs.replace(width_check, nearest=nearest)
     fields = {"choices": {"train": "regression"}, "metrics": {"steps": 100}}
-    report = configurations_report(frame(({}, {**fields, "width_check": check})), TableRequest())
+    report = report_of(frame(({}, {**fields, "width_check": check})), TableRequest())
     assert bool(said(report, "had converged")) is not nearest
 
 
@@ -259,7 +260,7 @@ def test_rows_that_a_budget_stopped_are_named_with_it(frame):
             for seed, end in enumerate(by_seed)
         )
     )
-    (epochs, steps) = said(configurations_report(runs, TableRequest()), "before training had")
+    (epochs, steps) = said(report_of(runs, TableRequest()), "before training had")
     assert "train.max_epochs=80" in epochs
     assert {"cut on 2 of 2", "partly on 1 of 2"} <= set(re.findall(r"\w+ on \d of \d", epochs))
     assert "train.max_steps=90" in steps
@@ -279,7 +280,7 @@ def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, 
             for model, steps, end in (("a", 33, converged), ("b", 100, None))
         )
     )
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     assert bool(said(report, "were trained for 33 to 100 steps")) is warned
 
 
@@ -290,13 +291,13 @@ def test_rows_that_differ_in_several_things_at_once_are_named(frame):
         return frame(*zip(settings, chosen, strict=True))
 
     crossed = runs(("a", 1), ("a", 2), ("b", 1), ("b", 2))
-    assert not said(configurations_report(crossed, TableRequest()), "at once")
-    report = configurations_report(runs(("a", 1), ("b", 2)), TableRequest())
+    assert not said(report_of(crossed, TableRequest()), "at once")
+    report = report_of(runs(("a", 1), ("b", 2)), TableRequest())
     assert said(report, "differ in model and optim at once, and only 2 of 4 combinations")
 
 
 def test_older_runs_of_the_same_seed_are_named(frame):
-    report = configurations_report(frame(({}, {}), ({}, {})), TableRequest())
+    report = report_of(frame(({}, {}), ({}, {})), TableRequest())
     assert said(report, "means leave out 1 older run of the same settings and seed")
 
 
@@ -306,7 +307,7 @@ def test_runs_that_failed_before_their_task_was_built_stay_in_view(frame):
         ({"seed": 1}, {"status": "failed", "primary": None, "metrics": {}, "better": {}}),
         ({"seed": 0}, {"status": "failed", "primary": None, "choices": {"data": "copy"}}),
     )
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     titles = [grid.title for grid in report.grids if grid.title]
     assert titles == ["sine: 1 configuration, 2 runs", "copy: 1 configuration, 1 run"]
     assert texts(report.grids[0], "without result") == ["1 failed"]
@@ -337,7 +338,7 @@ def typed(write_run):
 
 def test_too_few_seeds_name_the_command_that_adds_them(typed):
     runs = typed(lambda model, seed: [f"model={model}", f"seed={seed}"], a=LOW[:4], b=HIGH[:5])
-    (note,) = configurations_report(make_frame(runs), TableRequest()).notes
+    (note,) = report_of(make_frame(runs), TableRequest()).notes
     assert note == (
         "1 row lacks a verdict, which takes at least 6 seeds that a row shares with the best one: "
         "attnexp -m model=a,b seed=4,5"
@@ -346,7 +347,7 @@ def test_too_few_seeds_name_the_command_that_adds_them(typed):
 
 def test_a_row_that_is_compared_with_nothing_is_not_to_have_more_seeds(typed):
     (run,) = typed(lambda model, seed: [f"model={model}", f"seed={seed}"], a=LOW[:1])
-    assert configurations_report(make_frame([run]), TableRequest()).notes == []
+    assert report_of(make_frame([run]), TableRequest()).notes == []
 
 
 def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(typed):
@@ -356,5 +357,5 @@ def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(typed):
         return [f"model={model}", f"seed={seed}"] if model == "b" or seed else []
 
     runs = typed(words, a=LOW[:4], b=HIGH[:4])
-    (note,) = configurations_report(make_frame(runs), TableRequest()).notes
+    (note,) = report_of(make_frame(runs), TableRequest()).notes
     assert note.endswith("attnexp -m model=a,b seed=4,5")

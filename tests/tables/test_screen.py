@@ -5,12 +5,12 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
+from english import report_of
 from rich.cells import cell_len
 from rich.console import Console
 
 from attnexp.tables.entries import TableRequest
 from attnexp.tables.grid import NOTHING, Grid, GridCell, Head, Line, Report
-from attnexp.tables.reports import configurations_report
 from attnexp.tables.screen import fitting, show
 
 
@@ -36,7 +36,7 @@ def test_columns_without_room_are_named():
 def test_no_number_is_cut_and_a_row_is_one_line(sweep_of, width: int):
     values = [0.12345, 0.23456, 0.34567]
     runs = sweep_of({"gaussian_learned": values, "epanechnikov": [v + 5 for v in values]})
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     lines = printed(report, width).splitlines()
     (grid,) = report.grids
     title = lines.index("sine: 2 configurations, 6 runs; seeds 3")
@@ -63,7 +63,7 @@ def ends(line: str) -> set[int]:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_columns_of_numbers_end_below_each_other_behind_wide_names(sweep_of, width: int):
     names = {"加性注意力": 0.1, "点积": 0.25, "缩放点积注意力-两个头": 12.5, "dot": 3.0}
-    report = configurations_report(
+    report = report_of(
         sweep_of({name: [x, 2 * x, 1.5 * x] for name, x in names.items()}), TableRequest()
     )
     lines = printed(report, width).splitlines()
@@ -82,7 +82,7 @@ def test_columns_of_numbers_end_below_each_other_behind_wide_names(sweep_of, wid
 def test_a_table_takes_six_lines_more_than_its_rows(sweep_of, width: int):
     values = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     runs = sweep_of({f"score_{n}": [n + value for value in values] for n in range(10)})
-    report = configurations_report(runs, TableRequest())
+    report = report_of(runs, TableRequest())
     text = printed(replace(report, verdicts=(), notes=()), width, terminal=True)
     assert len(text.splitlines()) <= 10 + 6
     assert max(map(cell_len, text.splitlines())) <= width
@@ -167,7 +167,7 @@ def test_ten_rows_of_a_sweep_with_their_notes_fit_on_a_screen(frame):
             for s in range(3)
         )
     )
-    text = printed(configurations_report(runs, TableRequest()), 80, terminal=True)
+    text = printed(report_of(runs, TableRequest()), 80, terminal=True)
     assert len(text.splitlines()) < 24
 
 

@@ -5,8 +5,9 @@ import re
 
 import numpy as np
 import pytest
+from english import report_of
 
-from attnexp.core.language import in_chinese
+from attnexp.core.language import in_language
 from attnexp.tables.entries import TableRequest
 from attnexp.tables.formats import as_json
 from attnexp.tables.reports import configurations_report
@@ -16,7 +17,12 @@ ONE = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
 
 
 def told(runs, **request):
-    return configurations_report(runs, TableRequest(**request))
+    return report_of(runs, TableRequest(**request))
+
+
+def told_in_chinese(runs, **request):
+    (verdict,) = configurations_report(runs, TableRequest(**request)).verdicts
+    return in_language(verdict, "zh")
 
 
 def test_the_verdict_names_the_best_the_worse_and_the_undecided(sweep_of):
@@ -47,8 +53,7 @@ def test_the_verdict_names_the_best_the_worse_and_the_undecided(sweep_of):
 )
 def test_a_verdict_is_whole_in_chinese(sweep_of, rows, request_, chinese):
     runs = sweep_of({name: [value + more for value in ONE] for name, more in rows.items()})
-    (verdict,) = told(runs, **request_).verdicts
-    assert in_chinese(verdict) == chinese
+    assert told_in_chinese(runs, **request_) == chinese
 
 
 @pytest.mark.parametrize(
@@ -59,8 +64,7 @@ def test_a_verdict_is_whole_in_chinese(sweep_of, rows, request_, chinese):
     ],
 )
 def test_a_verdict_on_few_seeds_is_whole_in_chinese(sweep_of, values, chinese):
-    (verdict,) = told(sweep_of(values)).verdicts
-    assert in_chinese(verdict).endswith(chinese)
+    assert told_in_chinese(sweep_of(values)).endswith(chinese)
 
 
 def test_too_few_seeds_are_named_with_what_was_seen(sweep_of):
@@ -196,6 +200,14 @@ def test_a_row_that_has_none_of_the_settings_has_a_name(frame):
     assert reason.startswith("a=2 against the row without a: 6 pairs")
 
 
+def test_a_row_without_settings_among_others_is_whole_in_chinese(frame):
+    runs = settings_of(frame, ({}, 9), ({"a": 2}, 3), ({"a": 2, "b": 5}, 8))
+    chinese = (
+        "a=2 的 test_mse 均值最低，为 3。较差：a=2, b=5（相差 5） 和 没有 a 和 b 的一行（相差 6）"
+    )
+    assert told_in_chinese(runs) == chinese
+
+
 def test_rows_that_have_none_of_the_data_settings_are_named(frame):
     rows = [({"data.n": 5}, 5), ({"data.n": 5, "z": 1}, 9), ({}, 1), ({"z": 1}, 2)]
     found = told(settings_of(frame, *rows)).verdicts
@@ -314,10 +326,11 @@ def test_a_row_with_lucky_seeds_is_not_called_the_best(frame):
     """The mean over the own seeds of b is lower, and b is behind at each seed that both have."""
     one = {14: 9.0} | dict.fromkeys(range(15, 22), 1.0)
     two = dict.fromkeys(range(15, 22), 1.5) | {22: 0.0}
-    report = told(at_seeds(frame, {"b": two, "a": one}))
+    runs = at_seeds(frame, {"b": two, "a": one})
+    report = told(runs)
     (verdict,) = report.verdicts
     assert verdict == "On shared seeds the best by test_mse: a. Worse: b by 0.5"
-    assert in_chinese(verdict) == "按 test_mse，在共有的种子上最优：a。较差：b（相差 0.5）"
+    assert told_in_chinese(runs) == "按 test_mse，在共有的种子上最优：a。较差：b（相差 0.5）"
     shown = [(row[0].text, row[3].text) for row in report.grids[0].rows]
     assert shown == [("a", "2"), ("b", "1.312")]  # the means over the own seeds
 
@@ -330,12 +343,13 @@ def test_rows_that_beat_one_another_in_a_circle_have_no_best(frame):
         "z": dict.fromkeys([*b, *c], 0.0),
         "alone": dict.fromkeys(range(90, 98), -1.0),
     }
-    report = told(at_seeds(frame, rows))
+    runs = at_seeds(frame, rows)
+    report = told(runs)
     (verdict,) = report.verdicts
     beats = re.findall(r"(\w+) beats (\w+)", verdict)
     assert sorted(beats) == [("x", "y"), ("y", "z"), ("z", "x")]
     assert verdict.startswith("No row is the best")
-    assert "胜过" in in_chinese(verdict)
+    assert "胜过" in told_in_chinese(runs)
     records = json.loads(as_json(report))["rows"]
     standings = {each["model"]: each["standing"] for each in records}
     assert standings == {"x": "worse", "y": "worse", "z": "worse", "alone": "alone"}
