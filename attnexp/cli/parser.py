@@ -23,6 +23,10 @@ DESCRIPTION = r"^ {4}(\w+)(?: \((.+?)\))?: (.+(?:\n {8}.*)*)"
 """A parameter, its metavar and its help in a docstring."""
 
 
+PLAIN = {str: "NAME", int: "N", float: "X", Path: "FILE"}
+"""The types that argparse converts to, and the metavar of each."""
+
+
 class Argument:
     """What a parser knows of a parameter that its name, type, default and docstring do not say.
 
@@ -69,7 +73,7 @@ class Arguments(argparse.ArgumentParser):
 
     def _add_parameter(self, parameter: Parameter, described: Mapping[str, str]) -> None:
         kind, given = _kind_and_settings(parameter.annotation)
-        settings = {**_settings_of(kind, parameter), **given, **described}
+        settings = {**_settings_of(kind, parameter, given), **given, **described}
         option = settings.pop("option", f"--{parameter.name.replace('_', '-')}")
         completes = settings.pop("completes", files if settings.get("type") is Path else None)
         if "choices" in settings:
@@ -152,20 +156,30 @@ def _described(function: Callable[..., object]) -> dict[str, dict[str, str]]:
     }
 
 
-def _settings_of(kind: Any, parameter: Parameter) -> dict[str, Any]:
-    """Return the arguments of `add_argument` that follow from a type, a default and a place."""
-    if kind is bool:
-        return {"action": "store_true"}
+def _settings_of(kind: Any, parameter: Parameter, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `add_argument` that follow from a type, a default and a place.
+
+    `given` are those of Arguments. Raises TypeError for a bool that is not False by default.
+    """
     parts, default = (kind, *get_args(kind)), parameter.default
+    if kind is bool:
+        if default is not False:
+            raise TypeError(
+                f"{parameter.name}: an option that is true or false is false by default"
+            )
+        return {"action": "store_true"}
     several = get_origin(kind) is Sequence
-    settings: dict[str, Any] = {"metavar": "NAME"} if str in parts else {}
-    if Path in parts:
-        settings = {"type": Path, "metavar": "FILE"}
+    settings: dict[str, Any] = {}
+    for part, metavar in PLAIN.items():
+        if part in parts:
+            settings = {"type": part, "metavar": metavar}
     for part in parts:
         if get_origin(part) is Literal:
             settings["choices"] = get_args(part)
     if parameter.kind is Parameter.KEYWORD_ONLY:
         settings["default"] = list(default) if several and default is not None else default
+        if several and not given.keys() & {"type", "nargs", "action"}:
+            settings["action"] = "append"
     elif several:
         settings["nargs"] = "+" if default is Parameter.empty else "*"
     elif default is not Parameter.empty:

@@ -36,7 +36,7 @@ def asked_names(labels: Sequence[str], runs: "Sequence[Run]") -> "Renaming":
     known = {name: _words(frame, name) for name in frame.factors}
     words = {word for own in known.values() for word in own}
     differing = [name for name in frame.several if not name.endswith("_target_")]
-    near = {word for name in differing for word in known[name]} | set(_words(frame, "model"))
+    near = dict.fromkeys(word for name in [*differing, "model"] for word in _words(frame, name))
     names = dict(_asked_name(text, words, near) for text in labels)
     _require_apart(names, words)
     return Renaming(names)

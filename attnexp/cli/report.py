@@ -168,7 +168,7 @@ def _programs(options: PageOptions) -> "Models":
         with console.progress(title, len(several)) as advance:
             for done, one in enumerate(several, 1):
                 run = one.runs[0] if seed is None else one.with_seed(seed)
-                label = one.label or run.title
+                label = one.label or run.heading
                 try:
                     found.append(computed(restore(run.summary, run.folder, trust), label, run.seed))
                 except RequestError as error:

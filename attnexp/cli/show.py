@@ -52,7 +52,7 @@ def main(
     stored = load_run(run)
     terminal = Terminal.of(console.screen.out)
     say = partial(print_encodable, terminal)
-    say(Text(translate(stored.title), style="bold"))
+    say(Text(stored.title, style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(stored).items())
     first = [
         f"name: {clean(stored.summary.name)}" if stored.summary.name else "",

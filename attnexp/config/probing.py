@@ -27,7 +27,7 @@ def probe_runs(runs: Sequence[Run], names: Sequence[str], laws: Laws, trust: Tru
             for other in prepared
             if other is not own and other.dataset.spec == own.dataset.spec
         ]
-        with console.progress(f"probe {run.title.en}", probe.passes) as advance:
+        with console.progress(f"probe {run.title}", probe.passes) as advance:
             rows = probe.measure(advance, others)
         write_probed(run.folder, rows)
 

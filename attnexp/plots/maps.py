@@ -91,7 +91,7 @@ def _attention_figure(run: Run, options: Options) -> Figure:
             for i, layer in pairs
         ]
     subtitle = subtitle_of(seen, run.primary, cells)
-    return _grid(cells, across, down, translate(run.title), subtitle, options)
+    return _grid(cells, across, down, run.title, subtitle, options)
 
 
 def _grid(

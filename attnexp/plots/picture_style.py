@@ -159,7 +159,7 @@ def inches(text: str) -> float:
 
 def check_font(name: str) -> str:
     """Return the name of a font. Raises RequestError for one that is not installed."""
-    installed = fontManager.get_font_names()
+    installed = sorted(fontManager.get_font_names())
     if name not in installed:
         raise RequestError(f"--font: {none_of(name, installed)}")
     return name

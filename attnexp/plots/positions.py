@@ -56,7 +56,7 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     shown = said("{kind} positions", kind=run.choices["positions"])
     if side:
         shown = said("{shown} of the {side}", shown=shown, side=side)
-    figure = new_figure(8.8, 3.7, translate(run.title), translate(shown))
+    figure = new_figure(8.8, 3.7, run.title, translate(shown))
     heat = min(max(2.4 * dim / max(count, 1), 1.2), 2.6)
     ((left, right),) = panels(figure, columns=2, width_ratios=[heat, 5.3 - heat])
     largest = float(np.abs(table).max())

@@ -47,7 +47,7 @@ def draw_points(axes: Axes, points: NDArray[np.float64], style: Style, x: int = 
 def draw_surface(run: Run, surface: Response) -> Figure:
     """Return the prediction over two inputs as colours, with the rows in the colour of their y."""
     x_names, y_name = run.attention.x_names, run.attention.y_name
-    figure = new_figure(5.9, 4.7, translate(run.title), run.primary)
+    figure = new_figure(5.9, 4.7, run.title, run.primary)
     ((axes,),) = panels(figure)
     first, second = (np.unique(surface.x[:, i]) for i in range(2))
     z = surface.prediction.reshape(len(first), len(second)).T
@@ -83,7 +83,7 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
         parts.append(said("the {shown} of {count} inputs that change it most", **counts))
     rows, across = -(-len(shown) // ACROSS), min(len(shown), ACROSS)
     size = 2.5 * across + 1.9, 2.5 * rows + HEAD
-    figure = new_figure(*size, translate(run.title), translate(joined(said("; "), parts)))
+    figure = new_figure(*size, run.title, translate(joined(said("; "), parts)))
     grid = panels(figure, rows, across, sharey=True)
     trained, tested = training_points(run), held_out_points(run)
     for axes, at in zip(grid.flat, shown, strict=False):

@@ -321,7 +321,7 @@ def draw_chart(axes: Axes, chart: CurveChart, lines: Sequence[NamedLine]) -> Non
 
 def title_of(comparison: Comparison, shown: Phrase) -> str:
     """Return the title of a run alone, else that of the picture with its data."""
-    return translate(comparison.alone.title if comparison.alone else comparison.titled(shown))
+    return comparison.alone.title if comparison.alone else translate(comparison.titled(shown))
 
 
 def lines_of(comparison: Comparison) -> list[tuple[Configuration, str, Line]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, any_error_as
-from attnexp.core.language import Text, said
+from attnexp.core.language import Text, said, translate
 from attnexp.runs import files
 from attnexp.runs.attention import StoredAttention, as_attention, as_snapshots
 from attnexp.runs.files import is_finite
@@ -114,8 +114,13 @@ class Run:
         return self.choices.get("data", "?")
 
     @property
-    def title(self) -> Text:
+    def title(self) -> str:
         """Model, data and seed, as in `additive on reverse, seed 0`."""
+        return translate(self.heading)
+
+    @property
+    def heading(self) -> Text:
+        """The title in both languages."""
         named = {"model": self.model, "data": self.data, "seed": self.seed}
         return said("{model} on {data}, seed {seed}", **named)
 

@@ -78,6 +78,29 @@ def test_what_does_not_fit_is_refused(words, sentence):
     assert sentence in str(refused.value)
 
 
+def test_numbers_and_repeated_words_follow_from_the_type():
+    def main(
+        number: int = 1, *, share: float = 0.5, names: Sequence[str] = (), most: int | None = None
+    ) -> None:
+        """Count."""
+
+    parser = Arguments("count", "", "")
+    parser.add_parameters(main)
+    found = parser.parse(["3", "--share", "0.25", "--names", "a", "--names", "b", "--most", "4"])
+    assert (found.number, found.share, found.names, found.most) == (3, 0.25, ["a", "b"], 4)
+    assert parser.parse([]).names == []
+    with pytest.raises(RequestError, match="argument --share: invalid float value: 'x'"):
+        parser.parse(["--share", "x"])
+
+
+def test_an_option_is_false_by_default():
+    def main(*, loud: bool = True) -> None:
+        """Speak."""
+
+    with pytest.raises(TypeError, match="loud: an option that is true or false is false"):
+        Arguments("speak", "", "").add_parameters(main)
+
+
 def test_help_is_that_of_the_docstring():
     parser = Arguments("pack", "", "")
     parser.add_parameters(pack)

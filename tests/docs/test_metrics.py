@@ -47,6 +47,7 @@ def test_the_signatures_of_sacrebleu_are_those_that_are_told():
     ],
 )
 def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task, told):
+    from attnexp.core.language import translate
     from attnexp.tables.columns import COLUMNS
     from attnexp.tasks import regression, seq2seq, translation
 
@@ -57,5 +58,5 @@ def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task, told):
     }[task]
     companions = [pair for metric in metrics for pair in metric.companions.items()]
     assert {name for _, name in companions} <= {metric.name for metric in metrics}
-    assert {head for head, _ in companions} <= {column.title for column in COLUMNS}
+    assert {head for head, _ in companions} <= {translate(column.title) for column in COLUMNS}
     assert {metric.name: metric.companions for metric in metrics if metric.companions} == told

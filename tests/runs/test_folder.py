@@ -91,7 +91,7 @@ def test_a_run_whose_process_is_gone_died(write_run):
 def test_text_from_the_folder_is_cleaned_for_display_and_kept_as_it_is(write_run):
     settings = {"model.word": "a\x1b[31m"}
     run = load_run(write_run("a", settings, choices={"model": "red\n"}))
-    assert run.title.en == "red\ufffd on sine, seed 0"
+    assert run.title == "red\ufffd on sine, seed 0"
     assert run.settings["model.word"] == "a\ufffd[31m"
     assert run.config["model"]["word"] == "a\x1b[31m"
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from attnexp.runs import files
 from attnexp.runs.folder import Run, not_as_written
-from attnexp.runs.summary import ENDED, LENGTHS, NATIVE, Attempt
+from attnexp.runs.summary import ENDED, LENGTHS, NATIVE, Attempt, Summary
 
 Outcome = Literal["bit-identical", "within tolerance", "different"]
 
@@ -82,7 +83,8 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
 
     That is each number and text of metrics.csv, predictions.csv and response.csv, the final metrics
     and their parts, the parameters, the attention and its snapshots with their examples, the labels
-    of the summary and its notes. Times, memory, and the tuning by a sweep are not compared.
+    of the summary and its notes. Times, memory, and the tuning by a sweep are not compared, and
+    numbers that only the repetition has, which a later attnexp measures besides.
 
     It is bit-identical if nothing differs, and within tolerance if numbers differ by no more than
     `tolerance`. Raises RequestError and UnreadableRunError for files that cannot be read.
@@ -122,7 +124,9 @@ def differing(pairs: Iterable[tuple[str, Any, Any]]) -> list[str]:
 
 
 def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
-    ours, theirs = _contents(stored), _contents(again)
+    ours, theirs = _contents(stored.summary), _contents(_measured_then(stored, again))
+    ours |= _files(stored)
+    theirs |= _files(again)
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         if apart := difference(ours.get(name), theirs.get(name)):
             yield name, apart
@@ -130,13 +134,35 @@ def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
         yield "notes", np.inf
 
 
-def _contents(run: Run) -> dict[str, Any]:
-    summary = run.summary
+def _measured_then(stored: Run, again: Run) -> Summary:
+    """Return the summary of a repetition without the numbers that only a later attnexp measures."""
+    old, new = stored.summary, again.summary
+    later = new.metrics.keys() - old.metrics.keys()
+    companions = {
+        name: {head: other for head, other in own.items() if other not in later}
+        for name, own in new.companions.items()
+    }
+    return msgspec.structs.replace(
+        new,
+        metrics={name: value for name, value in new.metrics.items() if name not in later},
+        details={name: own for name, own in new.details.items() if name in old.details},
+        better={name: side for name, side in new.better.items() if name not in later},
+        units={name: unit for name, unit in new.units.items() if name not in later},
+        headline=[name for name in new.headline if name not in later],
+        companions={name: own for name, own in companions.items() if own and name not in later},
+    )
+
+
+def _contents(summary: Summary) -> dict[str, Any]:
     found = {name: getattr(summary, name) for name in LABELS}
     found |= summary.metrics
     for name, parts in summary.details.items():
         found |= {f"{name} ({part})": value for part, value in parts.items()}
-    found |= {f"{files.METRICS}: {name}": own for name, own in run.epochs.items()}
+    return found
+
+
+def _files(run: Run) -> dict[str, Any]:
+    found: dict[str, Any] = {f"{files.METRICS}: {name}": own for name, own in run.epochs.items()}
     found.pop(f"{files.METRICS}: seconds", None)
     for file in (files.PREDICTIONS, files.RESPONSE):
         rows = files.read_rows(run.folder / file)

@@ -27,9 +27,8 @@ def tuned_sweep(jobs: TunedJobs, max_batch_size: int | None, dry_run: bool) -> N
     warn_of_code(plan)
     count = math.prod(len(axis.overrides) for axis in axes.fixed)
     named = console.count_text(count, "configuration")
-    console.print_line(
-        f"tuning {' and '.join(axes.starts)}: {len(jobs_in(tried.values()))} runs for {named}"
-    )
+    runs = console.count_text(len(jobs_in(tried.values())), "run")
+    console.print_line(f"tuning {' and '.join(axes.starts)}: {runs} for {named}")
     job_of = partial(composer.job, axes.every)
     if dry_run:
         require_fit(composer, plan, job_of)
