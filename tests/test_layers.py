@@ -64,7 +64,7 @@ MOST_LINES = {
     "architectures": 1_893,
     "d2l": 788,
     "data": 2_299,
-    "tasks": 984,
+    "tasks": 983,
     "runs": 1_930,
     "select": 948,
     "tables": 1_997,
@@ -78,11 +78,11 @@ MOST_LINES = {
     "notebooks": 104,
     "probe": 862,
     "tracing": 307,
-    "cards": 1_082,
+    "cards": 1_093,
     "claims": 837,
     "attend": 385,
     "course": 497,
-    "cli": 2_095,
+    "cli": 2_093,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

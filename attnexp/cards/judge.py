@@ -126,7 +126,8 @@ def says_nothing(own: Sequence[CardVerdict]) -> bool:
 def verdicts(trial: TrialResult) -> list[CardVerdict]:
     """Return the verdict on the first row next to each of the others, in this trial alone."""
     subject, *others = trial.rows
-    samples, within = _compared(trial)
+    measured = _samples(trial)
+    samples, within = _compared(trial, measured)
     there = [i for i, sample in enumerate(samples) if sample.means]
     found: dict[int, Standing] = {}
     if 0 in there and len(there) > 1:
@@ -135,26 +136,39 @@ def verdicts(trial: TrialResult) -> list[CardVerdict]:
     return [
         CardVerdict(trial.name, subject.label, row.label, Word.NO_VALUE, _why_not(subject, row))
         if i not in found or row.is_subject
-        else _verdict(trial, i, judge(samples[0], samples[i], found[i].turned(), within))
+        else _verdict(
+            trial,
+            (subject, row),
+            (measured[0], measured[i]),
+            judge(samples[0], samples[i], found[i].turned(), within),
+        )
         for i, row in enumerate(others, 1)
     ]
 
 
-def _compared(trial: TrialResult) -> tuple[list[Sample], float]:
+def _samples(trial: TrialResult) -> list[Sample]:
+    """Return the number that decides of each row."""
+    return with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
+
+
+def _compared(trial: TrialResult, samples: list[Sample]) -> tuple[list[Sample], float]:
     """Return the samples that are compared, and what counts as equal: of costs their logarithms."""
-    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
     if not trial.is_cost:
         return samples, trial.equal_within
     return [sample.map(math.log) for sample in samples], math.log1p(trial.equal_within)
 
 
-def _verdict(trial: TrialResult, place: int, found: Judgement) -> CardVerdict:
-    """Return a judgement of the subject next to the baseline at a place, with its numbers."""
-    subject, baseline = trial.rows[0], trial.rows[place]
-    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
-    means = [mean(samples[i].means) for i in (0, place)]
+def _verdict(
+    trial: TrialResult,
+    rows: tuple[RowResult, RowResult],
+    samples: tuple[Sample, Sample],
+    found: Judgement,
+) -> CardVerdict:
+    """Return a judgement of the subject next to a baseline, with their numbers."""
+    subject, baseline = rows
+    means = [mean(sample.means) for sample in samples]
     sign = 1.0 if trial.better == "higher" else -1.0
-    apart = paired(samples[0].values, samples[place].values)
+    apart = paired(samples[0].values, samples[1].values)
     because = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
     if found.because:
         because = found.because
@@ -184,7 +198,7 @@ def ahead(trial: TrialResult) -> list[bool]:
     the others with 95% (Hsu 1981, multiple comparisons with the best). It is out, too, if in
     the row with the best mean more seeds learned, by Fisher's test, or none.
     """
-    samples, within = _compared(trial)
+    samples, within = _compared(trial, _samples(trial))
     there = [sample for sample in samples if sample.means]
     words = [standing.word for standing in standings(there, within)] if there else []
     if Word.BEST not in words:

@@ -141,7 +141,6 @@ Limit = Annotated[int, Argument(type=limit, metavar="N")]
 Place = Annotated[int, Argument(type=place, metavar="N")]
 Number = Annotated[float, Argument(type=fraction, metavar="X")]
 Names = Annotated[Sequence[str], Argument(type=listed, metavar="NAME,...")]
-Repeated = Annotated[Sequence[str], Argument(action="append")]
 
 Run = Annotated[Path, Argument(f"a run: {NAMING}", completes=runs, type=one_run, metavar="RUN")]
 
@@ -204,7 +203,7 @@ RunConfig = Annotated[
 
 OwnConfig = Annotated[Path | None, Argument("a configuration of your own", metavar="DIR")]
 
-DataFormat = Annotated[Literal["table", "json"], Argument()]
+DataFormat = Literal["table", "json"]
 
 
 @dataclass(frozen=True, kw_only=True)

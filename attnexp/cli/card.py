@@ -56,7 +56,7 @@ class CardOptions:
 
     quick: bool = False
     full: bool = False
-    baseline: arguments.Repeated = ()
+    baseline: Sequence[str] = ()
     trials: arguments.Names = ()
     into: Path | None = None
     seeds: arguments.Count | None = None

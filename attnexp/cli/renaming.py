@@ -19,7 +19,6 @@ Labels = Annotated[
     Argument(
         "another name for a choice, for a setting such as width=1, or for a row; can be repeated",
         option="--name",
-        action="append",
         metavar="OLD=NEW",
     ),
 ]

@@ -265,7 +265,7 @@ class SequenceToSequence(Task):
             metrics=metrics | answers.by_head(),
             rows=list(_rows(answers, spec)),
             details=_by_length(answers, lengths)
-            | _chance_by_length(rivals, lengths)
+            | _chance_by_length(rivals, reached.get("exact_match"), lengths)
             | {
                 "lengths_in_training": {
                     "shortest": float(trained.min()),
@@ -348,13 +348,12 @@ class SequenceToSequence(Task):
 
 
 def _chance_by_length(
-    rivals: Rivals, lengths: Int[Tensor, " batch"]
+    rivals: Rivals, best: Floor | None, lengths: Int[Tensor, " batch"]
 ) -> dict[str, Mapping[str, float]]:
     """Return the exact match by length of the rival that is best on the whole test set.
 
-    None if there is no such rival. That of each length would be chosen by few examples.
+    Nothing if there is no such rival. The best one of each length would be chosen by few examples.
     """
-    best = rivals.floors().get("exact_match")
     if best is None or best.rival not in rivals.right:
         return {}
     own = {length: (lengths == length).cpu() for length in lengths.unique().tolist()}
