@@ -118,9 +118,9 @@ def main(
         limit = ROWS if output.on_screen else 0
     if runs:
         numbers = [] if paths else [run.path for run in numbered(collected.runs)]
-        report = _table_of_runs(frame, metrics, sort, top, limit, numbers)
+        report = _table_of_runs(frame, metrics, sort, top, limit, numbers, output.columns)
     else:
-        report = _table_of_rows(frame, metrics, sort, top, limit, gathered)
+        report = _table_of_rows(frame, metrics, sort, top, limit, gathered, output.columns)
     emit(report, output)
 
 
@@ -131,6 +131,7 @@ def _table_of_runs(
     top: int,
     limit: int,
     numbers: Sequence[str],
+    also: Sequence[str],
 ) -> Report:
     """Return the table with a row for each run.
 
@@ -149,7 +150,7 @@ def _table_of_runs(
         caption = f"Top {top} by {names} of runs on the same data: {len(frame)} of {every}."
     if sort or not top:
         frame = sort_runs(frame, sort)
-    return runs_report(frame, metrics, numbers, limit, caption)
+    return runs_report(frame, metrics, numbers, limit, caption, also)
 
 
 def _table_of_rows(
@@ -159,8 +160,10 @@ def _table_of_rows(
     top: int,
     limit: int,
     options: GatheredOptions,
+    also: Sequence[str],
 ) -> Report:
     """Return the tables with a row for each configuration, or for each value of `options.by`."""
+    from attnexp.select.frame import OF_CODE
     from attnexp.select.names import resolve_name
     from attnexp.select.order import sort_runs
     from attnexp.tables.entries import TableRequest
@@ -170,7 +173,7 @@ def _table_of_rows(
     if by in frame.metrics and by not in metrics:
         metrics = [*metrics, by]  # rows are ordered by what they show
     request = TableRequest(
-        tuple(resolve_name(name, frame.factors) for name in options.by),
+        tuple(resolve_name(name, [*frame.factors, *OF_CODE]) for name in options.by),
         tuple(metrics),
         sort=by,
         reverse=bool(by) and sort is not None and sort.startswith("-"),
@@ -178,6 +181,7 @@ def _table_of_rows(
         interim_analyses=options.interim_analyses,
         explain=options.explain,
         costs=options.costs,
+        also=tuple(also),
         top=top,
         limit=limit,
     )

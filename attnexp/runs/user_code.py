@@ -54,6 +54,12 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
     return _with_imports({str(target).rpartition(".")[0] for target in targets})
 
 
+def code_digits(code: Mapping[str, str]) -> str:
+    """Return six digits of a digest over all modules of `code`, `-` if there are none."""
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(code.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()[:6] if lines else "-"
+
+
 def file_code(path: Path, name: str) -> dict[str, str]:
     """Return a digest of a file of Python, by a name for it, and of the modules it imports.
 

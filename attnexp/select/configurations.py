@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, pstdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,13 @@ class Configuration:
     def with_seed(self, seed: int) -> Run:
         """Return the run with a seed; there must be one."""
         return self.runs[self.seeds.index(seed)]
+
+
+class Replaced(NamedTuple):
+    """An older run, and the newer one of the same settings and seed that counts in its place."""
+
+    run: Run
+    by: Run
 
 
 @dataclass(frozen=True)
@@ -115,14 +122,15 @@ def best_runs(
     return replace(frame, data=frame.data.loc[best]), list(ranked)
 
 
-def without_repeats(frame: Frame) -> tuple[Frame, int]:
+def without_repeats(frame: Frame, by: Iterable[str] = ()) -> tuple[Frame, list[Replaced]]:
     """Return the newest run of each set of settings and seed, a finished one if there is one.
 
     Of imported runs the one imported last counts, whatever its end, and a run of attnexp's own is
-    newer than it. Also returns how many older runs were left out: counting two of one seed would
-    count it twice.
+    newer than it. Runs that differ in a column of `by` are not of one set. Also returns the older
+    runs: counting two of one seed would count it twice.
     """
-    same = frame.groupby([*frame.differing, "seed"]).ngroup().tolist()
+    names = dict.fromkeys([*frame.differing, *by, "seed"])
+    same = frame.groupby(names).ngroup().tolist()
     finished = (frame.data["status"] == "finished").tolist()
     imported = [when or "" for when in frame.data["imported"]]
     started = [when or "" for when in frame.data["started"]]
@@ -130,7 +138,9 @@ def without_repeats(frame: Frame) -> tuple[Frame, int]:
     places = [i for i, when in enumerate(imported) if not when or last[same[i]] == i]
     ages = sorted((finished[i], not imported[i], started[i], i) for i in places)
     newest = {same[i]: i for *_, i in ages}
-    return frame.only(np.array(sorted(newest.values()), dtype=int)), len(same) - len(newest)
+    runs = frame.runs
+    older = [Replaced(runs[i], runs[newest[own]]) for i, own in enumerate(same) if newest[own] != i]
+    return frame.only(np.array(sorted(newest.values()), dtype=int)), older
 
 
 def without_tuning_runs(frame: Frame) -> tuple[Frame, int]:

@@ -22,6 +22,7 @@ from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Summary
+from attnexp.runs.user_code import code_digits
 from attnexp.select.collect import collect
 from attnexp.select.renaming import KEPT, Renaming
 
@@ -58,10 +59,14 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "tuning_run": lambda run: run.tuning.tuning_run if run.tuning else False,
     "attnexp": lambda run: run.versions.get("attnexp"),
     "torch": lambda run: run.versions.get("torch"),
+    "code": lambda run: code_digits(run.code),
     "commit": lambda run: run.git.commit if run.git else None,
     "dirty": lambda run: run.git.dirty if run.git else None,
 }
 """Columns of every frame that say how a run came about."""
+
+OF_CODE = ("code", "commit")
+"""The facts that may divide rows: the user's own code, and the commit of the user's checkout."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +241,7 @@ def load_results(*paths: str | Path, results_version: int = RESULTS_VERSION) -> 
 
     Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
     path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
-    `peak_memory_mb`), where it ran (`device`, `torch`, `commit`, ...), `key` and `folder`.
+    `peak_memory_mb`), where it ran (`device`, `torch`, `code`, `commit`, ...), `key` and `folder`.
     `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
     read are left out, and runs of other results versions than `results_version`;
     `frame.attrs["skipped"]` says which and why.

@@ -43,6 +43,7 @@ class Column:
       that is narrow, and `word` its word for `--columns`, by default its name.
     - `shown` returns whether a table has the column at all.
     - `each` repeats the column for every metric of the table.
+    - A column that is `on_request` is printed only if it is named.
     - A `sparse` column is left out if no row has a value in it, and a `rare` one is then left out
       of CSV and JSON, too. One that `folds` is written once if all rows have the same in it.
     - `align` is the side on which it is set. A `spare` column is the first to be left out if the
@@ -63,6 +64,7 @@ class Column:
     sparse: bool = False
     rare: bool = False
     folds: bool = False
+    on_request: bool = False
 
 
 def _mean(entry: TableEntry) -> GridCell:
@@ -174,6 +176,27 @@ def _cost(name: str, over_runs: Callable[[NDArray[np.float64]], float], title: s
     return Column(name=name, value=value, title=title or name, table="costs")
 
 
+def _of_code(fact: str, digits: int, name: str = "") -> Column:
+    """Return the column of a fact about the code of the runs of a row."""
+
+    def value(entry: TableEntry) -> str | None:
+        if fact in entry.row.labels:
+            return None
+        found = dict.fromkeys(entry.row.runs.data[fact])
+        return ", ".join(str(one)[:digits] for one in found if one not in (None, "-")) or None
+
+    return Column(
+        value=value,
+        name=name,
+        title=fact,
+        word=fact,
+        align="left",
+        sparse=True,
+        rare=True,
+        on_request=True,
+    )
+
+
 def _most(costs: NDArray[np.float64]) -> int:
     return int(costs.max())
 
@@ -238,6 +261,8 @@ COLUMNS = (
     Column(value=_learned, title=said("learned"), shown=_ranked, align="left", sparse=True),
     *(_companion(head, rare=True) for head in FACTS.values()),
     Column(name="fixed_by", value=attrgetter("fixed_by"), rare=True),
+    _of_code("code", 6, name="code"),
+    _of_code("commit", 10),
     Column(name="p", value=attrgetter("standing.p")),
     *map(_difference, ("mean", "low", "high", "better", "pairs")),
     *map(_lost, LOST),

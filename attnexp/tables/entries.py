@@ -15,6 +15,7 @@ from attnexp.core.language import Phrase
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import (
     DATA_SEED,
+    Replaced,
     is_data,
     label,
     without_repeats,
@@ -57,7 +58,8 @@ class TableRequest:
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
     or smallest first. Rows are compared with the best one, or with the one whose label is
     `reference`, in which case they keep their order. `equal_within` and `interim_analyses` are
-    those of `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs.
+    those of `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs,
+    `also` the columns that a table shows only if they are named.
     Tables show the `top` best rows of those on the same data, or all, and at most `limit` lines, or
     all.
     """
@@ -71,6 +73,7 @@ class TableRequest:
     interim_analyses: int = 1
     explain: bool = False
     costs: bool = False
+    also: tuple[str, ...] = ()
     top: int = 0
     limit: int = 0
 
@@ -179,8 +182,8 @@ class TableEntry:
 class ResultsTable:
     """Runs compared by the same metric and, unless divided by hand, on the same data.
 
-    `frame` has the runs that count: neither the `tuning_runs` nor the `repeats` of
-    which there is a newer run of the same settings and seed. `entries` has a tuple per
+    `frame` has the runs that count: neither the `tuning_runs` nor the `older` ones, of which there
+    is a newer run of the same settings and seed. `entries` has a tuple per
     row with an entry per metric, and `panels` the first of these in portions that are compared with
     each other, those of one row last; `metrics` are those that some run has measured, if any.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
@@ -199,7 +202,7 @@ class ResultsTable:
     shown: list[tuple[TableEntry, ...]]
     panels: list[list[TableEntry]]
     tuning_runs: int
-    repeats: int
+    older: Sequence[Replaced]
     unit: SampleUnit = SEEDS
     reference: str | None = None
 
@@ -315,7 +318,7 @@ def _table(
     first = frame.data.iloc[0]
     shared = [name for name in frame.factors if name not in frame.several]
     same = {name: first[name] for name in shared if first[name] is not None}
-    frame, repeats = without_repeats(frame)
+    frame, older = without_repeats(frame, by)
     metrics = tuple(
         name for name in wanted if name in frame.metrics and np.isfinite(frame.data[name]).any()
     )
@@ -341,7 +344,7 @@ def _table(
         shown,
         firsts,
         tuning_runs,
-        repeats,
+        older,
         unit,
         request.reference,
     )

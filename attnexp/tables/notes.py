@@ -16,8 +16,9 @@ from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import ENDED
+from attnexp.runs.user_code import changed_modules, code_digits
 from attnexp.select.configurations import is_data
-from attnexp.select.frame import Frame
+from attnexp.select.frame import OF_CODE, Frame
 from attnexp.select.judge import modes_of
 from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit
@@ -49,7 +50,16 @@ MENDED_BY = "arch.features=16"
 
 def results(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
-    of_means = (_left_out, _fixed, _at_chance, _unfinished, _of_products, _mixed, _crossed)
+    of_means = (
+        _left_out,
+        _several_codes,
+        _fixed,
+        _at_chance,
+        _unfinished,
+        _of_products,
+        _mixed,
+        _crossed,
+    )
     checks = (*of_means, without_effect)
     return chain.from_iterable(check(table) for check in checks)
 
@@ -151,7 +161,7 @@ def _crossed(table: ResultsTable) -> Iterable[str]:
     """Rows that differ in several things at once, where not every combination was run."""
     groups: dict[str, list[str]] = {}
     for name in table.by:
-        if not is_data(name) and name not in table.frame.tuned:
+        if not is_data(name) and name not in table.frame.tuned and name not in OF_CODE:
             groups.setdefault(name.partition(".")[0], []).append(name)
     for panel in table.panels:
         levels = {
@@ -278,9 +288,42 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
         filled = sum(own[i].worst.get(Status.FINISHED, 0) for own in table.entries)
         if gone := int((~np.isfinite(values)).sum()) - filled:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
-    if table.repeats:
-        repeats = count_text(table.repeats, "older run")
-        yield f"means leave out {repeats} of the same settings and seed"
+    other = [one for one in table.older if one.run.summary.code != one.by.summary.code]
+    if same := len(table.older) - len(other):
+        yield f"means leave out {count_text(same, 'older run')} of the same settings and seed"
+    if other:
+        older = count_text(len(other), "older run")
+        codes = listed(dict.fromkeys(code_digits(one.run.summary.code) for one in other)).en
+        pairs = [(one.run.summary.code, one.by.summary.code) for one in other]
+        changed = listed(sorted({name for pair in pairs for name in changed_modules(*pair)})).en
+        yield (
+            f"means leave out {older} of the same settings and seed, of other code "
+            f"({codes}; changed: {changed}): {_by_code(table)}"
+        )
+
+
+def _several_codes(table: ResultsTable) -> Iterable[str]:
+    """Rows with runs of several texts of one module of the user's."""
+    changed: set[str] = set()
+    rows = []
+    for entry in table.firsts:
+        codes = [run.summary.code for run in entry.row.runs.runs if run.summary.code]
+        texts = {module for code in codes for module in code.items()}
+        several = {name for name, count in Counter(name for name, _ in texts).items() if count > 1}
+        if several and "code" not in table.by:
+            rows.append(row_in_list(table, entry))
+            changed |= several
+    if rows:
+        yield (
+            f"rows mix runs of several codes: {listed(rows).en} "
+            f"(changed: {listed(sorted(changed)).en}): {_by_code(table)}"
+        )
+
+
+def _by_code(table: ResultsTable) -> str:
+    """Return the command whose rows are those of a table, the codes of the user's own apart."""
+    names = [table.short[name] for name in table.by if name != "code"]
+    return f"attnexp results --by {','.join([*names, 'code'])}"
 
 
 def _at_worst(entry: TableEntry) -> int:

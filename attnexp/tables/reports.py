@@ -1,6 +1,6 @@
 """The reports: runs one by one, and configurations with their results and costs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -51,11 +51,13 @@ def runs_report(
     numbers: Sequence[str] = (),
     limit: int = 0,
     caption: str = "",
+    also: Sequence[str] = (),
 ) -> Report:
     """Return a table with one row per run.
 
     It shows model, data, seed, the name of an imported run, what differs between the runs and does
-    not follow from the choice of data, and the metrics (by default all). If `numbers` has the paths
+    not follow from the choice of data, the user's own code if runs of the same settings differ in
+    it, the columns that `also` names, and the metrics (by default all). If `numbers` has the paths
     of runs, each has its place there as its number. The records have every column of the frame.
     There are at most `limit` rows, or all.
     """
@@ -69,7 +71,9 @@ def runs_report(
     tuning = ["tuning_run"] if frame.data["tuning_run"].any() else []
     named = ["name"] if any(run.summary.name for run in frame.runs) else []
     always = [name for name in ALWAYS if name in frame.data]
-    shown = [*always, *named, *differing, *status, *tuning]
+    code = [] if depends_only_on(frame, "code", frame.differing) else ["code"]
+    shown = [*always, *named, *differing, *code, *status, *tuning]
+    shown += [name for name in also if name in frame.names and name not in (*shown, *frame.metrics)]
     names = short_names(shown)
     primary = [name for name in dict.fromkeys(frame.data["primary"]) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
@@ -107,7 +111,8 @@ def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Repo
     grids = []
     for table in tables:
         title, caption, common = _title(table), _caption(table, request), _common(table)
-        grids.append(grid_of(table, "results", title, caption, common, limit, record))
+        also = request.also
+        grids.append(grid_of(table, "results", title, caption, common, limit, record, also))
         if request.costs:
             grids.append(grid_of(table, "costs", "", COSTS, limit=limit))
     found: list[Phrase] = _texts(tables, verdicts)
@@ -135,16 +140,23 @@ def grid_of(
     common: Sequence[str] = (),
     limit: int = 0,
     record: Recorder | None = None,
+    also: Collection[str] = (),
 ) -> Grid:
     """Return a table with one row per configuration: its labels, and the columns of its kind.
 
-    There are at most `limit` rows, or all. `record` gives the records of its entries.
+    There are at most `limit` rows, or all. `record` gives the records of its entries, and `also`
+    names the columns that are there only on request.
     """
     heads = [
         Head(table.short[name], _is_number(own[0].row.labels[name] for own in table.shown))
         for name in table.by
     ]
-    shown = [one for one in COLUMNS if one.table == kind and one.title and one.shown(table)]
+    shown = [
+        one
+        for one in COLUMNS
+        if one.table == kind and one.title and one.shown(table)
+        if not one.on_request or one.word in also
+    ]
     chosen = [
         (column, i)
         for i in range(max(1, len(table.metrics)))
@@ -209,7 +221,8 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
     """
     entries = [entry for table in tables for own in table.entries for entry in own]
     names = dict.fromkeys(name for entry in entries for name in entry.row.labels)
-    labels = apart("config", names, [column.name for column in COLUMNS])
+    taken = [column.name for column in COLUMNS if not column.on_request]
+    labels = apart("config", names, taken)
     kept = [
         column
         for column in COLUMNS

@@ -109,7 +109,7 @@ SENTENCES = [
     ),
     ("data=dates data.locales=de,fr", "data.locales is a list: write 'data.locales=\\[de,fr\\]'"),
     ("optim.lr=0.1,0.2", "optim.lr=0.1,0.2 names several values: add -m to run a job for each"),
-    ("-m data=copy data.test_lengths=64,128 --dry-run", "data.test_lengths=64: .* a list"),
+    ("-m data=copy data.test_lengths=64,128 --dry-run", "data.test_lengths must be a list"),
     ("data=copy data.min_length=0 --dry-run", "min_length must be at least 1, got 0"),
 ]
 

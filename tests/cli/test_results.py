@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["--format", "xls"], "--format 'xls' is not a choice"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--by", "colour"], "There is no column 'colour'"),
-        (["--where", "modle=a"], "There is no column 'modle'. Did you mean 'model'?"),
+        (["--where", "modle=a"], "There is no column 'modle'. Did you mean 'model'"),
         (["--limit", "some"], "--limit: 'some' is not a whole number from 0 on"),
         (["--limit", "-1"], "--limit: '-1' is not a whole number from 0 on"),
         (["--limit=-40"], "--limit: '-40' is not a whole number from 0 on"),

@@ -35,4 +35,4 @@ def test_a_finished_run_counts_before_a_newer_one_that_has_not_finished(frame):
         )
     )
     assert kept.data.index.tolist() == [0, 2]
-    assert left_out == 2
+    assert [(run.seed, by.seed) for run, by in left_out] == [(0, 0), (1, 1)]

@@ -70,7 +70,7 @@ def test_runs_that_fit(runs, test: str, expected: list[int]):
 @pytest.mark.parametrize(
     ("test", "text"),
     [
-        ("modle=dot", "There is no column 'modle'. Did you mean 'model'?"),
+        ("modle=dot", "There is no column 'modle'. Did you mean 'model'"),
         ("", 'expected a setting or a number at the end of ""'),
         ("model", "expected =, !=, <, <=, >, >= or 'in' after 'model' at the end of"),
         ("model=", 'expected a value at the end of "model="'),

@@ -69,7 +69,7 @@ def test_the_newest_finished_run_of_a_seed_counts(frame):
         run("a", 1, None, started="2026-01-01", status="failed"),
     )
     found = table_by(runs, "model")
-    assert found.repeats == 2
+    assert len(found.older) == 2
     assert found.firsts[0].sample.values == {0: {0: 2.0}}
     assert found.firsts[0].row.lost["failed"] == 1
 
