@@ -224,6 +224,7 @@ def verbs(draw: random.Random, run: str, outputs: str) -> list[list[str]]:
         lines.append(["plot", where, "--output", "pictures", *every])
     option = draw.choice(("--example", "--layer", "--head", "--attention", "--metric"))
     seldom = (
+        ["diff", run, draw.choice((run, "1"))],
         ["show", run, option, draw.choice(("1", "2", "0", "99", "x", "cross", "loss"))],
         ["results", outputs, "--by", draw.choice(("model", "data", "seed", "x"))],
         ["attend", "--run", run, "--queries", "0,1", "--keys", "0,1,2"],

@@ -15,6 +15,7 @@ ON_RUNS = {
     "verify": ["{boxcar}"],
     "probe": ["{own}", "uniform"],
     "status": ["{outputs}"],
+    "diff": ["{boxcar}", "{curve}"],
     "show": ["{rnn}"],
     "attend": ["example=additive"],
     "new": ["score", "mine"],

@@ -88,6 +88,7 @@ def _primary(run: "Run") -> str:
 def origin(run: "Run") -> list[str]:
     """Return lines that say what was typed for a run, and which code and machine computed it."""
     from attnexp.runs.origin.command_line import RunLine
+    from attnexp.runs.user_code import code_digits
 
     summary = run.summary
     typed = RunLine.of(summary)
@@ -97,6 +98,9 @@ def origin(run: "Run") -> list[str]:
     parts = {
         "command": command,
         "this job": overrides if overrides not in command else "",
+        "own code": f"{code_digits(summary.code)} ({', '.join(summary.code)})"
+        if summary.code
+        else None,
         "code": f"{summary.git}{differing}" if summary.git else None,
         "attnexp": str(summary.source)
         if summary.source and summary.source != summary.git

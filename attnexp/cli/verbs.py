@@ -20,6 +20,7 @@ VERBS = {
     "exercise": ("attnexp.cli.exercise", "begin an exercise of the course, and check it"),
     "docs": ("attnexp.cli.docs", "read a document: `attnexp docs recipes`"),
     "completion": ("attnexp.cli.completion", "complete command lines in bash or zsh"),
+    "diff": ("attnexp.cli.diff", "print what differs between two runs"),
     "show": ("attnexp.cli.show", "show losses and maps in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""

@@ -44,6 +44,7 @@ INTERVENTIONS = "interventions.csv"
 MODEL = "model.safetensors"
 CHECKPOINT = "checkpoint.safetensors"
 DIFF = "code.diff"
+OWN_CODE = "own_code.json"
 FIGURES = "figures"
 ASIDE = ".tmp"
 METADATA = "attnexp"
@@ -58,7 +59,7 @@ ANIMATED = ".gif"
 
 WRITTEN = (
     *(SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, RESPONSE, INTERVENTIONS, MODEL),
-    *(CHECKPOINT, DIFF),
+    *(CHECKPOINT, DIFF, OWN_CODE),
 )
 """The files that a run and its probe write into its folder, pictures and the log left out."""
 

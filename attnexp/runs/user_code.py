@@ -9,6 +9,7 @@ reads while it runs: `warn_of_reads` names them.
 
 import ast
 import hashlib
+import json
 import os
 import sys
 import sysconfig
@@ -18,9 +19,11 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from attnexp.core import console
 from attnexp.runs.code_reads import Read, reads_in
-from attnexp.runs.files import stamp
+from attnexp.runs.files import OWN_CODE, UnreadableRunError, read_bytes, stamp, write_bytes
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import leaves, without
 
@@ -30,6 +33,9 @@ DIGITS = 12
 INSTALLED = ("site-packages", "dist-packages")
 
 PYTHON = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
+
+MOST_BYTES = 200_000
+"""The most bytes of the texts of a run's own modules that its folder holds."""
 
 MOST_NAMED = 3
 """The most places that a remark names."""
@@ -80,6 +86,39 @@ def _with_imports(waiting: set[str]) -> dict[str, str]:
                 found[module] = read.digest
                 waiting |= read.imports
     return dict(sorted(found.items()))
+
+
+def write_texts(code: Mapping[str, str], folder: Path) -> None:
+    """Write the text of each module of `code` into a run folder, as JSON by the module's name.
+
+    Nothing is written for texts of more than MOST_BYTES, and for a module that is not Python source
+    or has another digest by now.
+    """
+    texts: dict[str, str] = {}
+    for name, digest in code.items():
+        path = _path(name)
+        if path is None or _read(path, name, stamp(path)).digest != digest:
+            return
+        texts[name] = path.read_bytes().decode(errors="replace")
+    content = json.dumps(texts, ensure_ascii=False, indent=1).encode(errors="replace")
+    if texts and len(content) <= MOST_BYTES:
+        write_bytes(folder / OWN_CODE, content)
+
+
+def stored_texts(folder: Path) -> dict[str, str]:
+    """Return the text of each module that a run folder holds, by its name; empty without any.
+
+    Raises UnreadableRunError for a file that `write_texts` has not written.
+    """
+    path = folder / OWN_CODE
+    if not os.path.lexists(path):
+        return {}
+    if os.path.getsize(path) > MOST_BYTES:
+        raise UnreadableRunError(f"{path} has more than {MOST_BYTES:,} bytes")
+    try:
+        return msgspec.json.decode(read_bytes(path), type=dict[str, str])
+    except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
 
 
 def warn_of_reads(modules: Iterable[str]) -> None:

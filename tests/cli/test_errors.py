@@ -28,7 +28,7 @@ SENTENCES = [
     ("output_dir=/dev/null/a", "output_dir: /dev/null/a\\S* cannot be written: Not a directory"),
     (
         "reslts",
-        "'reslts' is not a verb. Did you mean 'results'\\? `attnexp --help verbs` lists all 17",
+        "'reslts' is not a verb. Did you mean 'results'\\? `attnexp --help verbs` lists all 18",
     ),
     ("modle=dot", "There is no setting 'modle' .* Did you mean 'model=dot'"),
     ("arch.head=2", "There is no setting 'head' in 'arch'. Did you mean 'arch.heads=2'"),

@@ -146,8 +146,9 @@ def test_a_secret_is_refused_before_anything_is_written(refused, home, given, ya
 
 
 def leaks(folder: Path) -> list[str]:
-    """The files below a folder that hold a secret, but for the differences of the checkout."""
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "code.diff"]
+    """The files below a folder that hold a secret, but for those with the text of code."""
+    of_code = ("code.diff", "own_code.json")
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in of_code]
     return [str(path) for path in files if CANARY.encode() in path.read_bytes()]
 
 

@@ -95,14 +95,8 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
 def surroundings(stored: Run, again: Run) -> list[str]:
     """Return how machines and versions differ: between two runs, and within the stored one."""
     old, new = stored.summary, again.summary
-    pairs = [
-        ("results version", old.results_version, new.results_version),
-        ("device", old.device, new.device),
-        *((name, version, new.versions.get(name)) for name, version in old.versions.items()),
-        ("processor", old.processor, new.processor),
-        ("attnexp's checkout", old.source, new.source),
-        ("the checkout of the working directory", old.git, new.git),
-    ]
+    then, now = origin_of(old), origin_of(new)
+    pairs = [(name, value, now.get(name)) for name, value in then.items()]
     last = Attempt(0, old.device, old.versions)
     return [
         *(
@@ -112,6 +106,18 @@ def surroundings(stored: Run, again: Run) -> list[str]:
         ),
         *differing(pairs),
     ]
+
+
+def origin_of(summary: Summary) -> dict[str, object]:
+    """Return the versions, the device and the checkouts that computed a run, by their names."""
+    return {
+        "results version": summary.results_version,
+        "device": summary.device,
+        **summary.versions,
+        "processor": summary.processor,
+        "attnexp's checkout": summary.source,
+        "the checkout of the working directory": summary.git,
+    }
 
 
 def differing(pairs: Iterable[tuple[str, Any, Any]]) -> list[str]:

@@ -28,6 +28,7 @@ from attnexp.runs.summary import (
     error_text,
     written_files,
 )
+from attnexp.runs.user_code import write_texts
 from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
@@ -129,6 +130,7 @@ class Recording:
         files.clear(self.folder, keep={files.SUMMARY, *earlier})
         if text := differences():
             files.write_bytes(self.folder / files.DIFF, text.encode())
+        write_texts(self.summary.code, self.folder)
         opening = (
             f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
             f"device {run.device} ({run.why_device})"
