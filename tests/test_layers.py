@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 756,
+    "core": 767,
     "version": 1,
     "stats": 467,
     "scores": 636,
@@ -65,10 +65,10 @@ MOST_LINES = {
     "d2l": 788,
     "data": 2_299,
     "tasks": 983,
-    "runs": 1_958,
+    "runs": 1_963,
     "select": 956,
     "tables": 2_064,
-    "plots": 2_039,
+    "plots": 2_118,
     "report": 504,
     "trackers": 191,
     "imported": 813,
@@ -79,10 +79,10 @@ MOST_LINES = {
     "probe": 862,
     "tracing": 307,
     "cards": 1_093,
-    "claims": 837,
+    "claims": 842,
     "attend": 385,
     "course": 497,
-    "cli": 2_151,
+    "cli": 2_157,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -91,7 +91,7 @@ def draw_claim(name: str, claim: Claim, config_dir: Path | None, style: "Style")
         for path in drawn(comparisons(evidence.runs), into, options, [claim.picture.kind]):
             console.print_line(str(path))
     if curves := claim.decision().curves(evidence):
-        draw_curves(curves, name, claim.axes, into / "claim.png", style)
+        draw_curves(curves, name, claim.axes, into / "claim.png", style, evidence.runs)
         console.print_line(str(into / "claim.png"))
 
 

@@ -15,16 +15,22 @@ from attnexp.plots.style import (
     save,
     style_context,
 )
+from attnexp.runs.folder import Run
 
 
 def draw_curves(
-    points: Sequence[Point], title: str, labels: tuple[str, str], path: Path, style: Style
+    points: Sequence[Point],
+    title: str,
+    labels: tuple[str, str],
+    path: Path,
+    style: Style,
+    runs: Sequence[Run] = (),
 ) -> None:
     """Draw each curve: the mean over the seeds, and a band or bars of their range.
 
     The places of a curve are those that all its seeds have; a curve of one place is a number and is
     not drawn. Axes are logarithmic if their numbers are positive and span a wide range. The picture
-    is written to `path`.
+    is written to `path`, and its metadata name the runs.
     """
     rows: dict[str, dict[int, dict[float, float]]] = {}
     for point in points:
@@ -40,4 +46,4 @@ def draw_curves(
         figure, axes = line_axes(title, subtitle)
         draw_chart(axes, chart, labelled(curves))
         style.finish(figure)
-        save(figure, [path])
+        save(figure, [path], runs)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from attnexp.cli.verbs import ASKED, VERBS
+from attnexp.core.command import carrying_out, command_of
 from attnexp.core.errors import (
     FULL,
     CommandEnded,
@@ -63,7 +64,8 @@ def run(argv: Sequence[str]) -> int:
         _check_directory()
         if any("config-dir" in word or word == "-cd" for word in argv):
             _name_unread(argv)
-        _command(argv)(argv)
+        with carrying_out(command_of(argv)):
+            _command(argv)(argv)
     except CommandEnded:
         raise
     except (Exception, KeyboardInterrupt, SystemExit) as error:

@@ -1,4 +1,4 @@
-"""`attnexp show`: prints the losses and the attention of a run as text."""
+"""`attnexp show`: prints the losses and the attention of a run as text, or what a picture shows."""
 
 import os
 import shlex
@@ -23,6 +23,7 @@ HEIGHT = 10
 EPILOG = """examples:
   attnexp show outputs/RUN                  losses and attention
   attnexp show outputs/RUN --example 3      another test example
+  attnexp show outputs/figures/loss.png     the command and the runs of a picture
 """
 
 
@@ -35,23 +36,28 @@ def main(
     layer: arguments.Layer = None,
     head: arguments.Head = None,
 ) -> None:
-    """Show the losses and the attention of a run as text.
+    """Show the losses and the attention of a run as text, or the command and runs of a picture.
 
-    Raises RequestError for a run that is not there, and RunFailedError, at the end, if a file is
-    not as the run wrote it.
+    Raises RequestError for a run that is not there and for a picture that does not name its
+    command, and RunFailedError, at the end, if a file is not as the run wrote it.
 
     Args:
         metric: a column of metrics.csv; default: losses
         example: a test example, from 1
     """
+    from attnexp.plots.drawn_from import drawn_lines
     from attnexp.plots.lines import asked_columns, widths_of, words
     from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_encodable
     from attnexp.runs.attention import View
     from attnexp.runs.folder import load_run, not_as_written
 
-    stored = load_run(run)
     terminal = Terminal.of(console.screen.out)
     say = partial(print_encodable, terminal)
+    if run.suffix.lower() in files.PICTURES and not os.path.isdir(run):
+        for line in drawn_lines(run):
+            say(Text(line))
+        return
+    stored = load_run(run)
     say(Text(stored.title, style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(stored).items())
     first = [

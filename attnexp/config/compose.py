@@ -8,7 +8,6 @@ mistakes, and Python's for the rest: here all of them become `ConfigCompositionE
 import errno
 import pickle
 import re
-import shlex
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,6 +65,7 @@ from attnexp.config.words import (
     setting_of,
     swept_groups,
 )
+from attnexp.core.command import command_of
 from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.runs.files import stamp
 from attnexp.runs.origin.command_line import own_words
@@ -92,7 +92,7 @@ class CommandLine:
     def read(cls, argv: Sequence[str]) -> "CommandLine":
         """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
         arguments, unknown = parse(argv)
-        command = shlex.join(["attnexp", *argv])
+        command = command_of(argv)
         if unknown:
             after = argv[argv.index(unknown[0]) + 1 :]
             arguments.overrides = [setting_of(unknown[0], after)]

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core import console
+from attnexp.core.command import carrying_out
 from attnexp.core.errors import RequestError, none_of, with_type
 from attnexp.plots.animation import encode_animation
 from attnexp.plots.base import Options, Picture, Subject
@@ -94,8 +95,12 @@ OF_IMPORTED = "runs that were imported have no model, and only the curves that w
 
 
 def draw_run(folder: Path, summary: Summary) -> list[Path]:
-    """Draw the pictures of a run into its folder, as PNG, and return the files."""
-    return list(drawn([Run(str(folder), summary)], folder / files.FIGURES))
+    """Draw the pictures of a run into its folder, as PNG, and return the files.
+
+    The command that they name is that of the run, which a sweep may draw in another process.
+    """
+    with carrying_out(summary.command):
+        return list(drawn([Run(str(folder), summary)], folder / files.FIGURES))
 
 
 def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:
@@ -182,7 +187,7 @@ def drawn(
                     for name, figure in picture.figures(subject, options):
                         style.finish(figure)
                         paths = [into / f"{name}{ending}.{each}" for each in still]
-                        save(figure, paths)
+                        save(figure, paths, _runs_of([subject]))
                         yield from paths
                         there, empty = True, False
                     if ANIMATED in formats and (frames := _frames(picture, subject, options)):
@@ -227,9 +232,13 @@ def _missing(picture: Picture, subjects: Sequence[Subject]) -> str:
 
 def _are_imported(subjects: Sequence[Subject]) -> bool:
     """Return whether attnexp has computed none of the runs."""
+    return all(run.summary.imported is not None for run in _runs_of(subjects))
+
+
+def _runs_of(subjects: Sequence[Subject]) -> list[Run]:
+    """Return all runs of some subjects."""
     flat = chain(*(one if isinstance(one, Sequence) else [one] for one in subjects))
-    runs = chain(*(runs_of(Comparison.of(one) if isinstance(one, Run) else one) for one in flat))
-    return all(run.summary.imported is not None for run in runs)
+    return [*chain(*([one] if isinstance(one, Run) else runs_of(one) for one in flat))]
 
 
 def _why(error: Exception) -> str:

@@ -32,9 +32,11 @@ from attnexp.core import console
 from attnexp.core.errors import shortened_value
 from attnexp.core.language import Phrase, Text, counted, numbered, said, say, translate
 from attnexp.plots.charts import CurveChart, SeedCurve, all_values, all_x
+from attnexp.plots.drawn_from import metadata_of
 from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
+from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison, Configuration
 from attnexp.stats.scaled import mean, mean_row
 
@@ -491,22 +493,27 @@ def style_context(settings: Mapping[str, Any] = PLAIN) -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, paths: Sequence[Path]) -> None:
+def save(figure: Figure, paths: Sequence[Path], runs: Sequence[Run] = ()) -> None:
     """Write a figure into files, each completely or not at all, in the format of its ending.
 
-    Characters that no installed font has become boxes, and a warning names them.
+    Their metadata say which runs are drawn, and by which command. Characters that no installed font
+    has become boxes, and a warning names them.
     """
     for path in paths:
-        content = encoded(figure, path.suffix.removeprefix("."))
+        kind = path.suffix.removeprefix(".")
+        content = encoded(figure, kind, metadata_of(kind, runs))
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content)
 
 
-def encoded(figure: Figure, kind: str = "png") -> bytes:
-    """Return a figure as the content of a file: in our style, it is as large as its drawing."""
+def encoded(figure: Figure, kind: str = "png", metadata: Mapping[str, str] = PLAIN) -> bytes:
+    """Return a figure as the content of a file: in our style, it is as large as its drawing.
+
+    `metadata` are those of the file besides the program that drew it.
+    """
     add_fonts(figure)
     content = io.BytesIO()
-    options: dict[str, Any] = {"metadata": METADATA[kind]}
+    options: dict[str, Any] = {"metadata": {**METADATA[kind], **metadata}}
     layout: AbstractContextManager[Bbox | None] = nullcontext()
     if kind == "png":
         layout = _laid_out(figure)

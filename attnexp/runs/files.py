@@ -109,6 +109,14 @@ def read_bytes(path: Path | str) -> bytes:
         return file.readall()
 
 
+def read_part(path: Path | str, most: int) -> bytes:
+    """Return the first bytes of a file, the last if `most` is negative. Raises as `read_bytes`."""
+    with _opened(path) as file:
+        if most < 0:
+            file.seek(max(0, file.seek(0, os.SEEK_END) + most))
+        return file.read(abs(most))
+
+
 def digest(path: Path | str) -> str:
     """Return the SHA-256 of a file, which is read piece by piece. Raises as `read_bytes`."""
     with _opened(path) as file:

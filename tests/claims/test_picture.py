@@ -5,8 +5,10 @@ import pytest
 
 from attnexp.claims import picture
 from attnexp.claims.evidence import Point
+from attnexp.plots.drawn_from import read_drawn
 from attnexp.plots.picture_style import Style
 from attnexp.plots.style import save
+from attnexp.runs.folder import load_run
 
 POINTS = [
     Point(seed, curve, x, (seed + 1) * height / x)
@@ -23,9 +25,9 @@ def drawn(monkeypatch, tmp_path):
     def draw(points):
         kept = []
 
-        def keep(figure, paths):
+        def keep(figure, paths, runs):
             kept.append(figure)
-            save(figure, paths)
+            save(figure, paths, runs)
 
         monkeypatch.setattr(picture, "save", keep)
         picture.draw_curves(points, "mine", ("keys", "weight"), tmp_path / "claim.png", Style())
@@ -68,3 +70,10 @@ def test_no_two_of_many_curves_look_alike(drawn):
     axes = drawn([Point(0, f"curve {i}", x, x + i) for i in range(20) for x in (1.0, 2.0)])
     looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
     assert len(looks) == 20
+
+
+def test_the_picture_names_the_runs_of_the_claim(regression_run, tmp_path):
+    run = load_run(regression_run())
+    path = tmp_path / "claim.png"
+    picture.draw_curves(POINTS, "mine", ("keys", "weight"), path, Style(), [run])
+    assert read_drawn(path).runs == [("0123456789", run.path)]

@@ -114,3 +114,18 @@ def test_a_file_that_has_changed_since_the_run_ended_is_named(finished_runs, tmp
     (folder / files.MODEL).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(RunFailedError, match=r"run: model\.safetensors is not as the run wrote it"):
         shown(folder, width=100)
+
+
+def test_a_picture_says_its_command_and_its_runs(succeeds, refused, regression_run, tmp_path):
+    regression_run("outputs/first", losses=(2.0, 1.0))
+    succeeds("plot", "outputs/first", "--kind", "loss", "--format", "png,pdf")
+    for ending in ("png", "pdf"):
+        said = succeeds("show", f"outputs/first/figures/loss.{ending}").stdout.splitlines()
+        assert said[0] == "command: attnexp plot outputs/first --kind loss --format png,pdf"
+        assert said[-1] == "run 0123456789: outputs/first"
+    (tmp_path / "mine.png").write_text("a picture of my own")
+    assert refused("show", "mine.png") == (
+        "attnexp: mine.png does not say what it was drawn from: attnexp writes that into PNG, SVG "
+        "and PDF\n"
+    )
+    assert refused("show", "a/b.svg") == "attnexp: a/b.svg is not there\n"

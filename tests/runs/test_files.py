@@ -51,6 +51,16 @@ def test_metrics_grow_row_by_row_and_drop_a_cut_last_line(tmp_path):
     assert files.read_metrics(tmp_path / "nowhere") == []
 
 
+def test_a_part_of_a_file_is_its_beginning_or_its_end(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"abcdef")
+    assert [files.read_part(path, most) for most in (2, 9, -2, -9)] == [
+        *(b"ab", b"abcdef", b"ef", b"abcdef")
+    ]
+    with pytest.raises(FileNotFoundError, match="nowhere is not there"):
+        files.read_part(tmp_path / "nowhere", 1)
+
+
 def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
     (tmp_path / files.FIGURES).mkdir()
     left = ".model.safetensors.0123abcd.tmp"

@@ -1,0 +1,162 @@
+"""What a picture was drawn from, as standard metadata of its format, and how that is read.
+
+It is JSON in ASCII: the text `Description` of a PNG, `dc:description` of an SVG, and `Keywords` of
+a PDF. It changes no pixel. Reading it needs neither matplotlib nor trust in the file.
+"""
+
+import io
+import json
+import os
+import re
+import shlex
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from xml.etree.ElementTree import iterparse
+
+import msgspec
+
+from attnexp.core import console
+from attnexp.core.command import current_command
+from attnexp.core.errors import RequestError, shortened_value
+from attnexp.runs.files import FIGURES, read_part
+from attnexp.runs.folder import Run
+from attnexp.runs.origin.provenance import GitState, code
+from attnexp.runs.secret import require_no_secret_typed
+from attnexp.runs.settings import clean
+from attnexp.runs.summary import read_summary
+from attnexp.select.collect import OUTPUTS, collect
+
+MOST_RUNS = 50
+"""Runs that a picture names. Of more it has the number."""
+
+LONGEST = 4_000
+"""Characters of a command or a path. The middle of a longer one is left out."""
+
+MOST_BYTES = 2**20
+"""Bytes of a file that are read: the first, of a PDF the last."""
+
+FIELDS = {"png": "Description", "svg": "Description", "pdf": "Keywords"}
+"""The metadata, as matplotlib names them, that hold it in each format."""
+
+DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
+
+
+class DrawnFrom(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a picture was drawn from.
+
+    - `count` is the number of runs, `runs` the keys and paths of the first `MOST_RUNS`.
+    - `command` is the command line, None if no command drew the picture or it holds a secret.
+    - `git` is the state of the checkout that the working directory is in.
+    """
+
+    count: int
+    runs: list[tuple[str, str]]
+    command: str | None = None
+    git: GitState | None = None
+
+
+def metadata_of(kind: str, runs: Sequence[Run]) -> dict[str, str]:
+    """Return the metadata, for a format, of a picture that this process draws of runs.
+
+    There are none if it knows neither a run nor a command.
+    """
+    typed, command = current_command(), None
+    if typed is None and not runs:
+        return {}
+    with suppress(RequestError, ValueError):  # a secret, or a quotation without an end
+        require_no_secret_typed(shlex.split(typed or ""))
+        command = typed and _recorded(typed)
+    named = [(run.summary.key, _recorded(run.path)) for run in runs[:MOST_RUNS]]
+    working, _ = code()
+    told = DrawnFrom(len(runs), named, command, working.state if working else None)
+    return {FIELDS[kind]: json.dumps(msgspec.to_builtins(told))}
+
+
+def _recorded(text: str) -> str:
+    return shortened_value(text, LONGEST).encode(errors="replace").decode()
+
+
+def read_drawn(path: Path) -> DrawnFrom:
+    """Return what a picture was drawn from.
+
+    Raises RequestError for a file that cannot be read, or that does not say it.
+    """
+    suffix = path.suffix.lower()
+    try:
+        content = read_part(path, -MOST_BYTES if suffix == ".pdf" else MOST_BYTES)
+    except FileNotFoundError as error:
+        raise RequestError(str(error)) from None
+    try:
+        return msgspec.json.decode(READERS[suffix](content), type=DrawnFrom)
+    except Exception as error:  # any file may be there, and readers raise many kinds
+        raise RequestError(
+            f"{path} does not say what it was drawn from: attnexp writes that into PNG, SVG and PDF"
+        ) from error
+
+
+def _of_png(content: bytes) -> str:
+    from PIL.PngImagePlugin import PngImageFile  # Image.open would refuse a very large picture
+
+    with warnings.catch_warnings(action="ignore"):
+        return PngImageFile(io.BytesIO(content)).info[FIELDS["png"]]
+
+
+def _of_svg(content: bytes) -> str:
+    text = content.decode(errors="replace")
+    if "<!ENTITY" in text:
+        raise ValueError("entities can be as large as memory")
+    parsed = iterparse(io.StringIO(text))
+    return next(each.text or "" for _, each in parsed if each.tag == DESCRIPTION)
+
+
+def _of_pdf(content: bytes) -> str:
+    found = re.findall(rb"/Keywords \(((?:[^\\()]|\\.)*+)\)", content)
+    return re.sub(rb"\\(.)", rb"\1", found[-1]).decode()
+
+
+READERS = {".png": _of_png, ".svg": _of_svg, ".pdf": _of_pdf}
+
+
+def drawn_lines(path: Path) -> list[str]:
+    """Return lines that say what a picture was drawn from, and where its runs are now.
+
+    Raises RequestError as `read_drawn`.
+    """
+    drawn = read_drawn(path)
+    named = drawn.runs[:MOST_RUNS]
+    lines = [f"command: {drawn.command}"] if drawn.command is not None else []
+    lines += [f"code: {drawn.git}"] if drawn.git is not None else []
+    folders = _folders(path, {key for key, _ in named})
+    for key, given in named:
+        there = folders.get(key) or ([given] if _is_at(given, key) else [])
+        lines.append(f"run {key}: {', '.join(there) or f'not there any more; it was {given}'}")
+    if drawn.count > len(named):
+        lines.append(f"and {drawn.count - len(named):,} more, which the picture does not name")
+    return [clean(shortened_value(line, LONGEST + 100)) for line in lines]
+
+
+def _folders(picture: Path, keys: set[str]) -> dict[str, list[str]]:
+    """Return, by key, the folders of runs below `outputs`, and if it lacks some around a picture.
+
+    Around a picture is the folder that holds its folder `figures`, or its own.
+    """
+    parents = picture.absolute().parents
+    holders = (each.parent for each in parents if each.name == FIGURES and len(each.parents) > 1)
+    found: dict[str, list[str]] = {}
+    for root in (Path(OUTPUTS), next(holders, parents[0])):
+        if os.path.isdir(root) and not keys <= found.keys():
+            collected = collect([root])
+            for run in (*collected.runs, *collected.others):
+                place = console.relative(run.folder.absolute())
+                found.setdefault(run.summary.key, []).append(place)
+    return {key: [*dict.fromkeys(found[key])] for key in keys & found.keys()}
+
+
+def _is_at(path: str, key: str) -> bool:
+    """Return whether the folder that a picture names still holds the run."""
+    try:
+        return read_summary(path).key == key
+    except RequestError:
+        return False
