@@ -82,4 +82,4 @@ def are_done(jobs: Sequence[PlannedJob], tune: Sequence[str]) -> bool:
 def _is_done(job: PlannedJob, tune: Sequence[str]) -> bool:
     found = job.found
     recorded = not tune or (found.summary is not None and found.summary.tuning is not None)
-    return found.status.counts_in_means and recorded
+    return found.has_ended and recorded

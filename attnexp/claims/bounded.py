@@ -1,5 +1,6 @@
 """A decision by whether a number is as small, or as large, as a claim says."""
 
+import math
 from collections.abc import Sequence
 
 from attnexp.claims.decision import FEWEST, Bound, Decision, Verdict, if_no_seed_fails
@@ -14,9 +15,10 @@ class Bounded(Decision):
     For `number` and `where` see `Evidence.sample`. `reproduced` if the 95% interval of the mean
     lies on the side of the bound that is claimed, `not reproduced` if it lies on the other, and
     else `cannot tell`. The interval is that of the tables, by the unit of the metric (`Spread`); of
-    a computed number it is Student's. If all seeds lie on the side of the verdict, it holds if no
-    seed fails, and says how many may: the interval of a mean knows nothing of seeds that it has not
-    seen.
+    a computed number it is Student's. A run that diverged has the worst value; if the metric has no
+    worst value, such as a loss, the word is `cannot tell`. If all seeds lie on the side of the
+    verdict, it holds if no seed fails, and says how many may: the interval of a mean knows nothing
+    of seeds that it has not seen.
 
     Raises ValueError unless exactly one bound is given.
     """
@@ -36,8 +38,12 @@ class Bounded(Decision):
         return (self.number,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        spread = evidence.sample(self.number, self.where).spread_at(1 - evidence.level)
+        sample = evidence.sample(self.number, self.where)
+        spread = sample.spread_at(1 - evidence.level)
         named = self.number if self.where is None else f"{self.number} where {self.where}"
+        if sample.diverged and math.isinf(sample.worst):
+            lost = f"{len(sample.diverged_units)} of {len(sample.values)} seeds diverged"
+            return Verdict("cannot tell", f"{named} has no worst value, and {lost}")
         low, high = spread.interval
         if spread.n < FEWEST or low is None or high is None:
             text = f"{named} is measured on {count_text(spread.n, 'seed')}"

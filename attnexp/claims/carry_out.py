@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from attnexp.claims.stored import (
     write_points,
 )
 from attnexp.core import console
-from attnexp.core.errors import CommandEnded, writable
+from attnexp.core.errors import CommandEnded, RunFailedError, writable
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.origin.command_line import own_words
 from attnexp.select.configurations import comparisons
@@ -96,10 +96,28 @@ def draw_claim(name: str, claim: Claim, config_dir: Path | None, style: "Style")
 
 
 def _sweep(words: Sequence[str]) -> None:
+    """Run the jobs of a sweep that have not ended. A job that diverges has ended."""
     from attnexp.sweeps.line import run_sweep  # which imports Hydra
 
     with _step(["-m", *words]):
-        run_sweep(words)
+        try:
+            if not _have_diverged(words):
+                run_sweep(words)
+        except RunFailedError:
+            if not _have_diverged(words):
+                raise
+
+
+def _have_diverged(words: Sequence[str]) -> bool:
+    """Return whether all jobs of a sweep have ended, and one of them has diverged."""
+    from attnexp.sweeps.line import compared_jobs
+
+    with suppress(RunFailedError):  # values of a sweep that tunes are not chosen yet
+        ends = [job.found for job in compared_jobs(words)]
+        return all(found.has_ended for found in ends) and not all(
+            found.status.counts_in_means for found in ends
+        )
+    return False
 
 
 def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None) -> None:
@@ -143,8 +161,12 @@ def plan_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -
         there = {point.seed for point in points}
         missing = sum(seed not in there for seed in seeds)
         console.print_line(f"{claim.computes.get(IS)}: {missing} of {len(seeds)} seeds to compute")
+    from attnexp.sweeps.line import run_sweep  # which imports Hydra
+
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
-        _sweep([*sweep_words(claim, words, span, FOLDER / name, config_dir), "--dry-run"])
+        line = [*sweep_words(claim, words, span, FOLDER / name, config_dir), "--dry-run"]
+        with _step(["-m", *line]):
+            run_sweep(line)
     if claim.probe:
         console.print_line(f"then on each run: attnexp probe RUN {' '.join(claim.probe)}")

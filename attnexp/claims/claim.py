@@ -149,7 +149,10 @@ class Claim(Written, frozen=True, kw_only=True):
         """Raise RequestError for a number that decides and that nothing has.
 
         `evidence` is that of the first job of each sweep, and of the first seed of computed points.
+        A job that diverged does not say which numbers the others have.
         """
+        if any(run.summary.diverged for run in evidence.runs):
+            return
         known = evidence.names()
         for name in self.decision().numbers():
             if name not in known:

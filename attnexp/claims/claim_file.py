@@ -122,8 +122,8 @@ def read_written(folder: Path) -> Written:
     """Return the fields of the file in the folder of a claim.
 
     Raises RequestError for a file without the fields of a claim, for numbers of seeds that are too
-    small, for words of its sweeps that a file may not hold, and for a prediction that has no date
-    or one in the future.
+    small, for `tune_by` without `tune`, for words of its sweeps that a file may not hold, and for a
+    prediction that has no date or one in the future.
     """
     path = folder / FILE
     written: Written = read_document(path, Written)
@@ -138,6 +138,10 @@ def read_written(folder: Path) -> Written:
     for field, bound in least.items():
         if (value := getattr(written, field)) < bound:
             raise RequestError(f"{path}: {field} must be at least {bound}, got {value}")
+    if written.tune_by and not written.tune:
+        raise RequestError(
+            f"{path}: tune_by={written.tune_by} chooses among values of tune: add it"
+        )
     for word in itertools.chain(*written.sweeps, written.tune):
         require_plain(word, path)
     if day > (datetime.now(UTC) + EASTERNMOST).date():

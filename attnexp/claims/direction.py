@@ -38,6 +38,8 @@ class Direction(Decision):
     ) -> None:
         if says not in ("better", "equal"):
             raise ValueError(f"says must be better or equal, got {says}")
+        if equal_within < 0:
+            raise ValueError(f"equal_within must be at least 0, got {equal_within}")
         self.metric = metric
         self.first = first
         self.second = second
@@ -49,6 +51,9 @@ class Direction(Decision):
 
     def decide(self, evidence: Evidence) -> Verdict:
         first, second = evidence.samples(self.metric, self.first, self.second)
+        rows = [evidence.chosen(where).runs for where in (self.first, self.second)]
+        if {run.path for run in rows[0]} & {run.path for run in rows[1]}:
+            raise RequestError(f"{self.first} and {self.second} name the same runs")
         if first.better is None:
             raise RequestError(f"{self.metric} does not rank: no runs are better by it")
         rule = Rule(first.better, self.equal_within, interim_analyses=evidence.tests)

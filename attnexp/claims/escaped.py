@@ -6,13 +6,15 @@ from statistics import median
 from attnexp.claims.decision import FEWEST, Bound, Decision, Verdict, more_seeds
 from attnexp.claims.evidence import Evidence
 from attnexp.runs.folder import Run
+from attnexp.select.sample import Sample
 from attnexp.stats.exact import fisher_larger, largest_difference
 
 
 class Escaped(Decision):
     """A larger share of the seeds of the row `first` than of `second` has escaped.
 
-    A seed has escaped if its `metric` is at least `at_least`, or at most `at_most`. Means over
+    A seed has escaped if its `metric` is at least `at_least`, or at most `at_most`; one whose run
+    diverged has not. Means over
     seeds that either learn or do not say little. `reproduced` if Fisher's exact test, one-sided,
     has p <= 0.05. `not reproduced` if the 95% interval of the difference of the shares
     (Agresti and Caffo 2000) lies below `least`, the smallest difference that counts. Else `cannot
@@ -41,9 +43,9 @@ class Escaped(Decision):
         return (self.metric,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        rows = [each.means for each in evidence.samples(self.metric, self.first, self.second)]
-        seeds = [len(row) for row in rows]
-        escaped = [sum(map(self.bound.holds, row)) for row in rows]
+        samples = evidence.samples(self.metric, self.first, self.second)
+        seeds = [len(sample.values) for sample in samples]
+        escaped = [self._escaped(sample) for sample in samples]
         p = fisher_larger(escaped[0], seeds[0], escaped[1], seeds[1])
         shares = [
             f"{there} of {of} seeds with {where}"
@@ -68,6 +70,12 @@ class Escaped(Decision):
             return fisher_larger(round(first * n), n, round(second * n), n) <= evidence.level
 
         return Verdict("cannot tell", text, more_seeds(told, min(seeds)), shown)
+
+    def _escaped(self, sample: Sample) -> int:
+        """Return the number of seeds that have escaped. A seed whose run diverged has not."""
+        by_seed = zip(sample.values, sample.means, strict=True)
+        lost = sample.diverged_units
+        return sum(seed not in lost and self.bound.holds(mean) for seed, mean in by_seed)
 
     def _steps(self, runs: Sequence[Run]) -> str:
         """Return the steps of escape of the runs that have escaped: smallest, median, largest."""

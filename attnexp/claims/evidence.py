@@ -11,7 +11,7 @@ from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame
-from attnexp.select.number import AT, numbers_of
+from attnexp.select.number import AT, numbers_of, require_number
 from attnexp.select.sample import Sample, sample_of_row, with_diverged
 from attnexp.select.where import matching
 from attnexp.stats.intervals import LEVEL
@@ -63,12 +63,7 @@ class Evidence:
 
     def chosen(self, where: str | None) -> Frame:
         """Return the runs that fit a test, all without one. Raises RequestError if none fits."""
-        if where is None:
-            return self.frame
-        chosen = self.frame.only(matching(self.frame, where))
-        if not len(chosen):
-            raise RequestError(f"none of the {len(self.frame)} runs fits {where}")
-        return chosen
+        return _fitting(self.frame, where)
 
     def sample(self, number: str, where: str | None = None) -> Sample:
         """Return a number by seed, of the runs that fit the test. See `samples`."""
@@ -92,7 +87,9 @@ class Evidence:
         }
         if points:
             return Sample(number, points)
-        return sample_of_row(self.chosen(where), number)
+        if self.runs and all(run.summary.diverged for run in self.runs):
+            raise RequestError(f"all {len(self.runs)} runs diverged: none has {number}")
+        return sample_of_row(_fitting(require_number(self.frame, number), where), number)
 
     def rates(self) -> str:
         """Return at which values of the learning rate the rows were trained, and how they came.
@@ -138,6 +135,16 @@ class Evidence:
         for run in self.runs:
             found |= dict.fromkeys(run.epochs)
         return list(found | dict.fromkeys(numbers_of(self.runs)))
+
+
+def _fitting(frame: Frame, where: str | None) -> Frame:
+    """Return the runs that fit a test, all without one. Raises RequestError if none fits."""
+    if where is None:
+        return frame
+    chosen = frame.only(matching(frame, where))
+    if not len(chosen):
+        raise RequestError(f"none of the {len(frame)} runs fits {where}")
+    return chosen
 
 
 def _is_mechanism(name: str, differing: Sequence[str]) -> bool:

@@ -143,10 +143,8 @@ def _card(words: Sequence[str], options: CardOptions, output: Path | None) -> "C
     place = _place(options.into, output, rows[0].label, level)
     seeds = options.seeds or SEEDS[level]
     if (there := place.stored()) is not None:
-        if place.option == INTO:
-            tasks = [
-                task for task in tasks if task.name not in {each.name for each in there.trials}
-            ]
+        kept = _kept(there, seeds, is_extended=place.option == INTO)
+        tasks = [task for task in tasks if task.name not in kept]
         asked = [(row.label, row.words) for row in rows]
         place.require_addable(there, level, seeds, asked, [task.name for task in tasks])
     if options.dry_run:
@@ -157,6 +155,17 @@ def _card(words: Sequence[str], options: CardOptions, output: Path | None) -> "C
     minutes = options.minutes or MINUTES[level]
     effort = Effort(level, seeds, minutes, options.device, options.config_dir)
     return _written(place, make_card(rows, tasks, effort))
+
+
+def _kept(there: "Card", seeds: int, is_extended: bool) -> set[str]:
+    """Return the trials of a card that are not measured again: all, or those of costs.
+
+    Runs are kept, and costs are not: another measurement on the same machine gives other numbers.
+    """
+    from attnexp.runs.origin.provenance import processor
+
+    alike = there.seeds == seeds and there.processor == processor()
+    return {each.name for each in there.trials if is_extended or (each.is_cost and alike)}
 
 
 def _require_fit(words: Sequence[str], options: CardOptions, output: Path | None) -> None:

@@ -31,6 +31,11 @@ class Found:
     error: str | None = None
     summary: Summary | None = None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run has finished, or has diverged, which counts as the worst value."""
+        return self.status.counts_in_means or (self.summary is not None and self.summary.diverged)
+
 
 class OccupiedError(RequestError):
     """The folder holds something that a run must not overwrite, such as another run."""

@@ -89,10 +89,10 @@ def modes_of(sample: Sample | None) -> Modes | None:
     """Return the seeds of a row that learned, and those that did not.
 
     A seed has learned if it is in the last third of the way from chance to solved, and has not if
-    it is in the first. Solved is the better end of the range of the metric's unit: 1 for shares, 0
-    for errors. Chance is what the metric declares: guessed answers, or the mean of the targets.
-    None if a seed is in between, so that there are no two modes, and for a metric without
-    either.
+    it is in the first, or if its run diverged. Solved is the better end of the range of the
+    metric's unit: 1 for shares, 0 for errors. Chance is what the metric declares: guessed answers,
+    or the mean of the targets. None if a seed is in between, so that there are no two modes, and
+    for a metric without either.
     """
     if sample is None or sample.better is None:
         return None
@@ -100,8 +100,10 @@ def modes_of(sample: Sample | None) -> Modes | None:
     chance = sample.companions.get("chance", 0.0 if sample.better == "higher" else None)
     if chance is None or chance == solved or not math.isfinite(solved):
         return None
-    values = sorted(sample.means)
-    way = {value: (value - chance) / (solved - chance) for value in values}
-    learned = [value for value in values if way[value] >= 1 - NEAR]
-    failed = [value for value in values if way[value] <= NEAR]
+    by_unit = dict(zip(sample.values, sample.means, strict=True))
+    way = {unit: (value - chance) / (solved - chance) for unit, value in by_unit.items()}
+    way |= dict.fromkeys(sample.diverged_units & by_unit.keys(), 0.0)
+    values = sorted(by_unit.values())
+    learned = sorted(by_unit[unit] for unit in by_unit if way[unit] >= 1 - NEAR)
+    failed = sorted(by_unit[unit] for unit in by_unit if way[unit] <= NEAR)
     return Modes(learned, failed) if len(learned) + len(failed) == len(values) > 0 else None

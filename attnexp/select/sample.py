@@ -102,6 +102,22 @@ class Sample:
         return abs(mean(self.means) - self.best) <= within
 
     @property
+    def worst(self) -> float:
+        """The worst value that the number can have; infinite if there is none."""
+        least, most = self.range
+        return least if self.better == "higher" else most
+
+    @property
+    def diverged_units(self) -> set[int]:
+        """The units of which all runs diverged."""
+        lost = set(self.diverged)
+        return {
+            unit
+            for unit, own in self.values.items()
+            if lost and all((unit, block) in lost for block in own)
+        }
+
+    @property
     def best(self) -> float:
         """The best value that the number can have; infinite if there is none."""
         least, most = self.range
@@ -142,10 +158,12 @@ def sample_of_row(runs: Frame, number: str) -> Sample:
     """Return a number of one row by seed, for cards, claims and exercises.
 
     Runs without the number are left out, but for those that diverged. Raises RequestError if no run
-    has the number, and if several runs of one seed have it: they are not one row.
+    has the number, unless it is a metric of the frame and runs diverged, and if several runs of one
+    seed have it: they are not one row.
     """
-    frame = require_number(runs, number)
-    diverged = np.array([diverged_in(run, number) for run in frame.runs], dtype=bool)
+    diverged = np.array([diverged_in(run, number) for run in runs.runs], dtype=bool)
+    is_known = number in runs.metrics and diverged.any()
+    frame = runs if is_known else require_number(runs, number)
     measured = frame.only(frame.data[number].notna() | diverged)
     seeds = Counter(measured.data[SEEDS.column])
     if several := [seed for seed, count in seeds.items() if count > 1]:
@@ -178,19 +196,24 @@ def with_diverged(samples: Sequence[Sample]) -> list[Sample]:
     """Return samples in which each run that diverged has the worst value.
 
     To leave it out would favour its row. The worst value is the end of the range of the unit, 0 for
-    a share that should be high, and if there is no end that of any run of these samples.
+    a share that should be high, and if there is no end that of any run of these samples. A row of
+    which all runs diverged has the companions of another one.
     """
     first = samples[0]
     if first.better is None or not any(sample.diverged for sample in samples):
         return list(samples)
-    least, most = first.range
-    worst = least if first.better == "higher" else most
+    worst = first.worst
     if math.isinf(worst):
         known = [value for one in samples for own in one.values.values() for value in own.values()]
         if not known:
             return list(samples)
         worst = min(known) if first.better == "higher" else max(known)
-    return [_filled(sample, worst) for sample in samples]
+    of_others = [sample.companions for sample in samples if sample.values]
+    companions = of_others[0] if of_others else {}
+    return [
+        _filled(sample if sample.values else replace(sample, companions=companions), worst)
+        for sample in samples
+    ]
 
 
 def standings(

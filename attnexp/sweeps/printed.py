@@ -91,7 +91,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
     figures=false leaves them out. If every job failed otherwise, there is nothing to show.
     """
     jobs = [job.refreshed() for job in plan.jobs]
-    if not any(map(_has_value, jobs)):
+    if not any(job.found.has_ended for job in jobs):
         return
     from attnexp.tables.reports import show_configurations
 
@@ -111,12 +111,6 @@ def show_results(composer: Composer, plan: Plan) -> None:
         console.print_line(
             f"  attnexp report {where}  # one page with tables, curves and attention"
         )
-
-
-def _has_value(job: PlannedJob) -> bool:
-    """Return whether a job has finished, or has diverged, which counts as the worst value."""
-    summary = job.found.summary
-    return job.found.status is Status.FINISHED or (summary is not None and summary.diverged)
 
 
 def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:

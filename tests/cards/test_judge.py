@@ -200,3 +200,23 @@ ONE = (1.0, 0.0, 0.0, 0.01, 0.0, 0.02)
 def test_the_rows_that_are_ahead(rows, expected):
     found = trial(*(row(f"row{i}", *values) for i, values in enumerate(rows)))
     assert ahead(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [
+        ([], [0.11, 0.1, 0.12, 0.1, 0.11, 0.1], "worse"),
+        ([0.11, 0.1, 0.12, 0.1, 0.11, 0.1], [], "better"),
+        ([], [], "neither learns"),
+        ([0.11, 0.1, 0.12], [0.11, 0.1, 0.12, 0.1, 0.11, 0.1], "tied"),
+    ],
+)
+def test_seeds_that_diverged_have_not_learned_where_lower_is_better(ours, theirs, word):
+    """The third row has the largest error, which stands for the errors that have no end."""
+    rows = [
+        row("mine", *ours, diverged=list(range(len(ours) + 1, 7))),
+        row("theirs", *theirs, diverged=list(range(len(theirs) + 1, 7))),
+        row("third", *[0.15, 0.2, 0.16, 0.15, 0.2, 0.16]),
+    ]
+    of_errors = trial(*rows, better="lower", unit="y^2", chance=0.9)
+    assert verdicts(of_errors)[0].word == word

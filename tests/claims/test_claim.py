@@ -155,6 +155,7 @@ def own(tmp_path):
         ({"decides": {"is": "own.halves"}}, "decides: 'own.halves' is not a subclass of Decision"),
         ({"seeds": 0}, "seeds must be at least 1, got 0"),
         ({"first_seed": -1}, "first_seed must be at least 0, got -1"),
+        ({"tune_by": "val_loss"}, "tune_by=val_loss chooses among values of tune: add it"),
         ({"looks": 0}, "looks must be at least 1, got 0"),
         ({"sweeps": [["--config-dir=x", "model=dot"]]}, "'--config-dir=x' is refused"),
         ({"sweeps": [["model=dot"], ["model._target_=a.B"]]}, "'model._target_=a.B' is refused"),

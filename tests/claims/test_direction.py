@@ -105,3 +105,15 @@ def test_a_direction_takes_a_metric_that_ranks_and_rows(two_rows):
         two_rows(LOW, HIGH, metric="steps")
     with pytest.raises(ValueError, match="says must be better or equal, got worse"):
         Direction("test_mse", "model=a", "model=b", "worse", 0.1)
+
+
+def test_a_row_is_not_compared_with_itself(loaded):
+    runs = [loaded({"seed": seed}, choices={"model": "a", "data": "d"}) for seed in range(6)]
+    decision = Direction("test_mse", "model=a", "data=d", "equal", 0.05)
+    with pytest.raises(RequestError, match=r"^model=a and data=d name the same runs$"):
+        decision.decide(Evidence(runs))
+
+
+def test_a_margin_is_not_negative():
+    with pytest.raises(ValueError, match="equal_within must be at least 0, got -1"):
+        Direction("test_mse", "model=a", "model=b", "equal", -1.0)

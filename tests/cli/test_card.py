@@ -96,6 +96,19 @@ def test_more_seeds_repeat_none(own, succeeds):
     assert there.items() >= runs.items()
 
 
+@pytest.mark.slow
+def test_costs_that_a_card_has_are_not_measured_again(own, succeeds, tmp_path):
+    words = own(GOOD)
+    cost = tmp_path / "my_conf" / "trial" / "mine.yaml"
+    fields = ("source: mine", "metric: seconds@4", "equal_within: 0.1", "cost: true")
+    cost.write_text("\n".join(["# What does it cost?", *fields, "quick: {lengths: [4]}"]))
+    succeeds("card", *words)
+    trials = content()["trials"]
+    assert [row["lost"] for row in trials[0]["rows"]] == [0, 0]
+    succeeds("card", *words)
+    assert content()["trials"] == trials
+
+
 BROKEN = {
     "shapes": ("return queries", "Expected size"),
     "not a number": (GOOD.replace("return", "return float('nan') *"), ""),

@@ -123,6 +123,7 @@ def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(the
     [
         ((RATES, "seed=0,1000"), "seed=1000 would both tune and be compared"),
         ((RATES, "optim.lr=0.1"), "there is nothing to tune"),
+        (("hydra.sweeper.tune=['optim.lr=0.01,1e-2']",), "there is nothing to tune"),
         (("hydra.sweeper.tune=[]",), "there is nothing to tune"),
         (("hydra.sweeper.tune=['optim.rate=1,2']",), "no setting 'rate' in 'optim'"),
         ((WIDTHS, "hydra.sweeper.metric=val_x", *COMPARED[5:]), "metric 'val_x' is not a choice"),
@@ -151,6 +152,10 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
         ("tune=[[a,b]]", "tune[0] must be text, got ['a', 'b']"),
         ("tune=['']", "with values, such as optim.lr=0.001,0.01, got ''"),
         ("tune=['model.width']", "with values, such as optim.lr=0.001,0.01, got 'model.width'"),
+        (
+            "tune=['model.width=1,2','+model.width=3,4']",
+            "must be different settings, got model.width=1,2, +model.width=3,4",
+        ),
         ("tune=['=3,4']", "with values, such as optim.lr=0.001,0.01, got '=3,4'"),
         ("seeds=[]", "seeds must be one seed or more, such as [1000], got []"),
         ("seeds=[-1]", "seeds must be whole numbers from 0 on, got [-1]"),

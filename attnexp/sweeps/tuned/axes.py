@@ -49,7 +49,7 @@ class TunedAxes:
                 "with hydra.sweeper.seeds"
             )
         names = composer.parse(settings.tune)
-        starts = {name: given[name] for name in names if len(given[name]) > 1}
+        starts = {name: given[name] for name in names if _differ(given[name])}
         if not starts:
             raise RequestError(
                 "there is nothing to tune: give a setting several values, as in "
@@ -86,6 +86,11 @@ class TunedAxes:
         """Return what tells a configuration from the others."""
         words = [each.text for each in self.varying(configuration).values()]
         return " ".join(words) or "this configuration"
+
+
+def _differ(values: Sequence[Override]) -> bool:
+    """Return whether there are two different values or more."""
+    return len({str(each.value or each.text) for each in values}) > 1
 
 
 def data_of(split: Override | None) -> Override:

@@ -25,8 +25,9 @@ class TuningSettings:
     of `FEW` positive ones or more while the best one is at an end, in the ratio of the last two
     there. The two best are tried at the seeds `finals` too, and so is each number after them.
 
-    Raises RequestError for a tuned seed or a word without values, without seeds, for a seed below 0
-    or twice, for a metric that may be of the test set, and for `beyond` out of its range.
+    Raises RequestError for a tuned seed, a setting twice or a word without values, without seeds,
+    for a seed below 0 or twice, for a metric that may be of the test set, and for `beyond` out of
+    its range.
     """
 
     tune: Sequence[str]
@@ -43,6 +44,8 @@ class TuningSettings:
             _require(bool(name and sign), "tune", expected, f"'{each}'")
             expected = f"settings other than {SEED} and {DATA_SEED}"
             _require(name not in (SEED, DATA_SEED), "tune", expected, f"'{each}'")
+        names = [each.partition("=")[0].strip().lstrip("+") for each in self.tune]
+        _require(len({*names}) == len(names), "tune", "different settings", ", ".join(self.tune))
         seeds, finals = [*self.seeds], [*self.finals]
         for name, own in (("seeds", seeds), ("finals", finals)):
             _require(min(own, default=0) >= 0, name, "whole numbers from 0 on", own)
