@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 842,
     "attend": 385,
     "course": 497,
-    "cli": 2_157,
+    "cli": 2_159,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}
