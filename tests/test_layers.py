@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 879,
     "attend": 385,
     "course": 497,
-    "cli": 2_158,
+    "cli": 2_160,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from attnexp.cli import arguments
 from attnexp.core import console
-from attnexp.core.errors import RunFailedError
+from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.core.language import translate
 from attnexp.runs import files
 from attnexp.runs.settings import clean
@@ -54,6 +54,8 @@ def main(
     terminal = Terminal.of(console.screen.out)
     say = partial(print_encodable, terminal)
     if run.suffix.lower() in files.PICTURES and not os.path.isdir(run):
+        if {metric, example, attention, layer, head} != {None}:
+            raise RequestError(f"{run} is a picture: the options of show are for runs")
         for line in drawn_lines(run):
             say(Text(line))
         return

@@ -23,7 +23,7 @@ from attnexp.core.errors import RequestError, shortened_value
 from attnexp.runs.files import FIGURES, read_part
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.provenance import GitState, code
-from attnexp.runs.secret import require_no_secret_typed
+from attnexp.runs.secret import PASSWORD, require_no_secret_typed
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import read_summary
 from attnexp.select.collect import OUTPUTS, collect
@@ -67,8 +67,8 @@ def metadata_of(kind: str, runs: Sequence[Run]) -> dict[str, str]:
         return {}
     with suppress(RequestError, ValueError):  # a secret, or a quotation without an end
         require_no_secret_typed(shlex.split(typed or ""))
-        command = typed and _recorded(typed)
-    named = [(run.summary.key, _recorded(run.path)) for run in runs[:MOST_RUNS]]
+        command = _recorded(typed) if typed and not PASSWORD.search(typed) else None
+    named = [(run.summary.key, _recorded(console.relative(run.folder))) for run in runs[:MOST_RUNS]]
     working, _ = code()
     told = DrawnFrom(len(runs), named, command, working.state if working else None)
     return {FIELDS[kind]: json.dumps(msgspec.to_builtins(told))}

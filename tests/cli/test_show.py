@@ -128,4 +128,5 @@ def test_a_picture_says_its_command_and_its_runs(succeeds, refused, regression_r
         "attnexp: mine.png does not say what it was drawn from: attnexp writes that into PNG, SVG "
         "and PDF\n"
     )
+    assert "is a picture: the options of show" in refused("show", "mine.png", "--head", "1")
     assert refused("show", "a/b.svg") == "attnexp: a/b.svg is not there\n"

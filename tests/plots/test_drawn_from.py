@@ -77,7 +77,7 @@ def test_a_picture_holds_its_command_its_commit_and_its_runs(saved, run, kind):
     path = saved(kind, [run])
     assert msgspec.json.decode(told_by_hand(path)) == {
         "count": 1,
-        "runs": [["0123456789", run.path]],
+        "runs": [["0123456789", "outputs/mine"]],
         "command": COMMAND,
         "git": {"commit": "c" * 40, "dirty": False, "diff": None},
     }
@@ -117,7 +117,12 @@ def test_a_picture_of_a_thousand_runs_names_the_first(saved, run):
 
 
 @pytest.mark.parametrize(
-    "word", ["model.password=hunter2", "tracker.url=https://me:hunter2@example.org"]
+    "word",
+    [
+        "model.password=hunter2",
+        "tracker.url=https://me:hunter2@example.org",
+        "--title https://me:hunter2@example.org",
+    ],
 )
 def test_a_command_with_a_secret_is_left_out(saved, run, word):
     path = saved("svg", [run], f"attnexp attend {word}")
@@ -141,7 +146,7 @@ def test_runs_are_found_by_key_wherever_they_went(saved, run, tmp_path):
         "run b: not there any more; it was outputs/gone",
     ]
     (tmp_path / "outputs").rename(tmp_path / "elsewhere")
-    assert drawn_lines(path)[2] == f"run 0123456789: not there any more; it was {run.path}"
+    assert drawn_lines(path)[2] == "run 0123456789: not there any more; it was outputs/mine"
     inside = tmp_path / "elsewhere" / "figures" / "sweep" / "picture.png"
     inside.parent.mkdir(parents=True)
     path.rename(inside)
@@ -150,7 +155,7 @@ def test_runs_are_found_by_key_wherever_they_went(saved, run, tmp_path):
 
 def test_a_run_outside_is_found_at_its_path(saved, regression_run):
     run = load_run(regression_run("apart/mine"))
-    assert drawn_lines(saved("png", [run]))[2] == f"run 0123456789: {run.path}"
+    assert drawn_lines(saved("png", [run]))[2] == "run 0123456789: apart/mine"
 
 
 def hostile_pdf(text):
