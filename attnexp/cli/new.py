@@ -11,6 +11,7 @@ from string import Template
 from typing import Annotated
 
 from attnexp.claims import claim_file as claims
+from attnexp.cli.arguments import Folder
 from attnexp.cli.parser import Argument
 from attnexp.config.groups import choices
 from attnexp.core import console
@@ -69,7 +70,7 @@ def main(
     kind: Annotated[str, Argument(choices=[*KINDS, claims.GROUP])],
     name: str,
     *,
-    into: Path = Path(),
+    into: Folder = Path(),
 ) -> None:
     """Write a class, a YAML file and a test of your own.
 
