@@ -102,6 +102,8 @@ def main(
         f"fill in {methods} in {files['class']}, and write the worked case of the test,"
     )
     console.print_line("which fails until then; then")
+    if importlib.util.find_spec("pytest") is None:
+        console.print_line("  python -m pip install 'attnexp[exercises]'  # brings pytest")
     console.print_line(f"  python -m pytest {files['test']}")
     own = f"--config-dir {into / 'conf'}"
     words = f"{AROUND.get(group, '')}{group}={name}"

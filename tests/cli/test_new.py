@@ -1,16 +1,19 @@
 """`attnexp new`: what it writes passes its test and runs, and nothing existing is overwritten."""
 
 import csv
+import importlib.util
 import json
 import math
 import re
 import runpy
 import shutil
 import sys
+import tomllib
 
 import pytest
 import torch
 import yaml
+from conftest import ROOT
 from documented import blocks
 from imported import python
 
@@ -242,6 +245,20 @@ def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     listed = in_process("claims", "--config-dir", "mine/conf").stdout
     (line,) = (line for line in listed.splitlines() if line.startswith("smooth "))
     assert line.split()[1] == "reproduced"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_line_that_installs_pytest_is_printed_where_it_lacks(kind, in_process, monkeypatch):
+    """The environment of `make run` has no pytest."""
+    install = "  python -m pip install 'attnexp[exercises]'  # brings pytest"
+    assert install not in in_process("new", kind, f"one_{kind}").stdout.splitlines()
+    there = importlib.util.find_spec
+    lacking = lambda name: None if name == "pytest" else there(name)  # noqa: E731
+    monkeypatch.setattr(importlib.util, "find_spec", lacking)
+    lines = in_process("new", kind, f"two_{kind}").stdout.splitlines()
+    assert lines[lines.index(install) + 1] == f"  python -m pytest test_two_{kind}.py"
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert any(each.startswith("pytest") for each in extras["optional-dependencies"]["exercises"])
 
 
 @pytest.mark.first(1)
