@@ -52,7 +52,7 @@ def fonts_with(characters: Collection[str]) -> list[str]:
 
 @cache
 def add_installed() -> bool:
-    """Add installed fonts that matplotlib's list lacks, once per process, and return whether any."""
+    """Add installed fonts that matplotlib's list lacks, once per process. Return if any are."""
     before = len(fontManager.ttflist)
     known = {entry.fname for entry in fontManager.ttflist}
     for path in sorted({*findSystemFonts()} - known):
