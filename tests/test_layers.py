@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 756,
+    "core": 757,
     "version": 1,
     "stats": 467,
     "scores": 636,
@@ -65,24 +65,24 @@ MOST_LINES = {
     "d2l": 788,
     "data": 2_299,
     "tasks": 983,
-    "runs": 1_930,
+    "runs": 1_931,
     "select": 948,
     "tables": 1_997,
-    "plots": 2_039,
+    "plots": 2_050,
     "report": 504,
     "trackers": 191,
     "imported": 813,
     "training": 2_079,
-    "config": 1_869,
-    "sweeps": 1_859,
+    "config": 1_911,
+    "sweeps": 1_865,
     "notebooks": 104,
     "probe": 862,
     "tracing": 307,
     "cards": 1_093,
-    "claims": 837,
+    "claims": 853,
     "attend": 385,
     "course": 497,
-    "cli": 2_093,
+    "cli": 2_136,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}
