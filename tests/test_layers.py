@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 767,
+    "core": 768,
     "version": 1,
     "stats": 467,
     "scores": 636,
@@ -65,24 +65,24 @@ MOST_LINES = {
     "d2l": 788,
     "data": 2_299,
     "tasks": 983,
-    "runs": 1_966,
+    "runs": 1_967,
     "select": 975,
     "tables": 2_064,
-    "plots": 2_118,
+    "plots": 2_129,
     "report": 504,
     "trackers": 191,
     "imported": 813,
-    "training": 2_080,
-    "config": 1_869,
-    "sweeps": 1_860,
+    "training": 2_079,
+    "config": 1_911,
+    "sweeps": 1_866,
     "notebooks": 104,
     "probe": 862,
     "tracing": 307,
     "cards": 1_093,
-    "claims": 879,
+    "claims": 895,
     "attend": 385,
     "course": 497,
-    "cli": 2_160,
+    "cli": 2_203,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -9,7 +9,7 @@ from attnexp.cli.verbs import VERBS
 
 ON_RUNS = {
     "results": ["{outputs}", "--by", "model"],
-    "plot": ["{curve}", "--kind", "fit", "--output", "fit.png"],
+    "plot": ["{curve}", "--kind", "fit", "--output", "pictures"],
     "report": ["{outputs}", "--output", "report.html"],
     "decode": ["{rnn}", "3 1 4"],
     "verify": ["{boxcar}"],

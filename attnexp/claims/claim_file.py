@@ -11,12 +11,22 @@ from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir, first_line
 from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError
+from attnexp.runs.settings import leaves
 
 GROUP = "claim"
 """The folder of the claims, in attnexp's configuration and in one of your own."""
 
 FILE = "claim.yaml"
 """The file in the folder of a claim."""
+
+TEMPLATE = Path(__file__).parent / "template.yaml"
+"""What `attnexp new claim` writes."""
+
+OWN_WORDS = (
+    *("claims", "source.paper", "source.place", "source.printed"),
+    *("setup", "changed", "prediction.says"),
+)
+"""The fields of the template that a claim has in words of its own."""
 
 EASTERNMOST = timedelta(hours=14)
 """How far the clock of the easternmost time zone is ahead of UTC."""
@@ -122,8 +132,9 @@ def read_written(folder: Path) -> Written:
     """Return the fields of the file in the folder of a claim.
 
     Raises RequestError for a file without the fields of a claim, for numbers of seeds that are too
-    small, for `tune_by` without `tune`, for words of its sweeps that a file may not hold, and for a
-    prediction that has no date or one in the future.
+    small, for `tune_by` without `tune`, for words of its sweeps that a file may not hold, for a
+    prediction that has no date or one in the future, and for a field with the words of the
+    template.
     """
     path = folder / FILE
     written: Written = read_document(path, Written)
@@ -146,4 +157,17 @@ def read_written(folder: Path) -> Written:
         require_plain(word, path)
     if day > (datetime.now(UTC) + EASTERNMOST).date():
         raise RequestError(f"{path}: prediction.date, {day}, is in the future")
+    _require_own_words(path, written)
     return written
+
+
+def _require_own_words(path: Path, written: Written) -> None:
+    template = read_document(TEMPLATE, Written)
+    own, others = (dict(leaves(msgspec.to_builtins(each))) for each in (written, template))
+    left = [name for name in OWN_WORDS if own[name].strip() == others[name]]
+    if first_line(path) == first_line(TEMPLATE):
+        left.insert(0, "the question in its first line")
+    if left:
+        raise RequestError(
+            f"{path} has the words of the template in {', '.join(left)}: write your own there"
+        )

@@ -11,14 +11,21 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Literal
 
-from attnexp.cli.candidates import runs
+from attnexp.cli.candidates import files, runs
 from attnexp.cli.parser import Argument
-from attnexp.core.errors import RequestError, none_of
+from attnexp.core.errors import RequestError, choices_text, none_of
 from attnexp.core.language import LANGUAGES
 from attnexp.runs.files import SUMMARY
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import FORMATS, Output, chosen_format
 from attnexp.tables.paper import Paper
+
+OF_FILES = re.compile(
+    r"\.(bmp|csv|docx?|eps|gif|html?|jpe?g|json|md|odt|pdf|png|pptx?|ps|py|svg|tex|tiff?|txt|webp"
+    r"|xlsx?|ya?ml|zip)$",
+    re.IGNORECASE,
+)
+"""The ends of names that are those of files."""
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
 
@@ -62,6 +69,28 @@ def fraction(text: str) -> float:
 def places(text: str) -> tuple[int, ...]:
     """Return the indices of places that count from 1: `1, 3` is (0, 2)."""
     return tuple(place(part) for part in listed(text))
+
+
+def folder(text: str) -> Path:
+    """Return the path of a folder, whose name does not end as those of files do."""
+    if OF_FILES.search(text):
+        raise argparse.ArgumentTypeError(
+            f"{text} ends like a file, and a folder is expected: write {Path(text).with_suffix('')}"
+        )
+    return Path(text)
+
+
+def written_as(what: str, *endings: str) -> Argument:
+    """Return the argument of a file that is written in one format, and must end like it."""
+
+    def path(text: str) -> Path:
+        if not text.lower().endswith(endings):
+            raise argparse.ArgumentTypeError(
+                f"{text} must end with {choices_text(endings)}: {what}"
+            )
+        return Path(text)
+
+    return Argument(type=path, completes=files)
 
 
 def module_name(text: str) -> str:
@@ -139,6 +168,7 @@ def latex_caption(text: str) -> str:
 Count = Annotated[int, Argument(type=count, metavar="N")]
 Limit = Annotated[int, Argument(type=limit, metavar="N")]
 Place = Annotated[int, Argument(type=place, metavar="N")]
+Folder = Annotated[Path, Argument(type=folder, completes=files)]
 Number = Annotated[float, Argument(type=fraction, metavar="X")]
 Names = Annotated[Sequence[str], Argument(type=listed, metavar="NAME,...")]
 

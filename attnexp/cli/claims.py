@@ -22,6 +22,8 @@ from attnexp.runs.files import require_output, write_output
 if TYPE_CHECKING:
     from attnexp.claims.record import Entry
 
+RECORDS = arguments.written_as("the records are Markdown", ".md", ".markdown")
+
 EPILOG = """examples:
   attnexp claims                          all claims, with verdicts on the runs that are there
   attnexp claims nw_rate                  run what is missing, and print the record
@@ -52,7 +54,7 @@ def main(
     every: Annotated[bool, Argument(option="--all")] = False,
     options: ClaimOptions,
     format: arguments.DataFormat = "table",
-    output: Path | None = None,
+    output: Annotated[Path | None, RECORDS] = None,
     style: StyleOptions,
 ) -> None:
     """Run published claims again, and judge them.

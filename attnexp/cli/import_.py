@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from attnexp.cli.arguments import Names
+from attnexp.cli.arguments import Folder, Names
 from attnexp.cli.parser import Argument
 from attnexp.core import console
 from attnexp.core.errors import RequestError
@@ -61,7 +61,7 @@ def main(
     better: Annotated[
         Sequence[tuple[str, Direction]], Argument(action="append", type=direction)
     ] = (),
-    output: Path = Path("imported"),
+    output: Folder = Path("imported"),
 ) -> None:
     """Write the runs of a CSV file as folders.
 

@@ -11,6 +11,7 @@ from string import Template
 from typing import Annotated
 
 from attnexp.claims import claim_file as claims
+from attnexp.cli.arguments import Folder
 from attnexp.cli.parser import Argument
 from attnexp.config.groups import choices
 from attnexp.core import console
@@ -41,8 +42,8 @@ DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 """Names that no file may have on Windows."""
 
 
-def _filled(kind: str, part: str, name: str) -> str:
-    template = Template((TEMPLATES / kind / f"{part}.txt").read_text(encoding="utf-8"))
+def _filled(path: Path, name: str) -> str:
+    template = Template(path.read_text(encoding="utf-8"))
     words = "".join(map(str.capitalize, name.split("_")))
     return template.substitute(name=name, Class=words, date=date.today())
 
@@ -62,14 +63,14 @@ it.
 
 `attnexp new sequences lookup` writes this class:
 
-{_filled("sequences", "class", "lookup")}"""
+{_filled(TEMPLATES / "sequences" / "class.txt", "lookup")}"""
 
 
 def main(
     kind: Annotated[str, Argument(choices=[*KINDS, claims.GROUP])],
     name: str,
     *,
-    into: Path = Path(),
+    into: Folder = Path(),
 ) -> None:
     """Write a class, a YAML file and a test of your own.
 
@@ -94,12 +95,15 @@ def main(
         "choice": into / "conf" / group / f"{name}.yaml",
         "test": into / f"test_{name}.py",
     }
-    _write({path: _filled(kind, part, name) for part, path in files.items()})
+    templates = TEMPLATES / kind
+    _write({path: _filled(templates / f"{part}.txt", name) for part, path in files.items()})
     console.print_line(f"wrote {files['class']}, {files['choice']} and {files['test']}")
     console.print_line(
         f"fill in {methods} in {files['class']}, and write the worked case of the test,"
     )
     console.print_line("which fails until then; then")
+    if importlib.util.find_spec("pytest") is None:
+        console.print_line("  python -m pip install 'attnexp[exercises]'  # brings pytest")
     console.print_line(f"  python -m pytest {files['test']}")
     own = f"--config-dir {into / 'conf'}"
     words = f"{AROUND.get(group, '')}{group}={name}"
@@ -108,13 +112,13 @@ def main(
 
 
 def _write_claim(name: str, folder: Path) -> None:
-    """Write the file of a claim, which can be run as it is, and name the next steps."""
+    """Write the file of a claim, which runs once its words are filled in, and name the steps."""
     _check_name(name, claims.GROUP)
     if name in claims.names():
         raise RequestError(f"claim {name} is one of attnexp's own: choose another name")
     path = folder / "conf" / claims.GROUP / name / claims.FILE
-    _write({path: _filled("claim", "claim", name)})
-    console.print_line(f"wrote {path}: fill in its source, its sweeps and its decision,")
+    _write({path: _filled(claims.TEMPLATE, name)})
+    console.print_line(f"wrote {path}: fill in its words, its sweeps and its decision,")
     console.print_line("and write the prediction before the first run; then")
     console.print_line(f"  attnexp claims {name} --config-dir {folder / 'conf'}")
 

@@ -8,10 +8,12 @@ argparse needs. A parameter whose type is a dataclass stands for the arguments o
 
 import argparse
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from importlib import import_module
 from inspect import Parameter, cleandoc, signature
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
 
@@ -25,6 +27,10 @@ DESCRIPTION = r"^ {4}(\w+)(?: \((.+?)\))?: (.+(?:\n {8}.*)*)"
 
 PLAIN = {str: "NAME", int: "N", float: "X", Path: "FILE"}
 """The types that argparse converts to, and the metavar of each."""
+
+
+OF_TESTS = {"and", "or", "not", "in", "=", "==", "!=", "<", ">", "<=", ">="}
+"""Words of a test that stand alone where it is not quoted."""
 
 
 class Argument:
@@ -86,7 +92,19 @@ class Arguments(argparse.ArgumentParser):
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the arguments, and as `function` that of the parser, or of one of its actions."""
+        self._require_quoted_test(words)
         return (self.parse_args if self._subparsers else self.parse_intermixed_args)(words)
+
+    def _require_quoted_test(self, words: Sequence[str]) -> None:
+        """Raise RequestError for a test of --where that is several words."""
+        for place, word in enumerate(words):
+            if word.partition("=")[0] != "--where":
+                continue
+            rest = takewhile(lambda each: not each.startswith("--"), words[place + 1 :])
+            test = [*filter(None, [word.partition("=")[2]]), *rest]
+            if len(test) > 1 and not OF_TESTS.isdisjoint(test[:2]):
+                whole = shlex.quote(" ".join(test))
+                raise RequestError(f"--where takes one word: quote the test, --where {whole}")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         raise CommandEnded(status)

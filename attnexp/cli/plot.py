@@ -1,5 +1,6 @@
 """`attnexp plot`: reads the command line, and draws from the files of runs."""
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from attnexp.cli import arguments
+from attnexp.cli.candidates import files as any_path
 from attnexp.cli.candidates import several
 from attnexp.cli.drawing import StyleOptions, check_animated, check_metric, draw, figures_folder
 from attnexp.cli.parser import Argument
@@ -33,6 +35,16 @@ EPILOG = """examples:
 """
 
 
+def pictures_folder(text: str) -> Path:
+    """Return the path of a folder of pictures."""
+    try:
+        return arguments.folder(text)
+    except argparse.ArgumentTypeError as error:
+        ending = Path(text).suffix.lower().removeprefix(".")
+        form = ending if ending in FORMATS else choices_text(FORMATS)
+        raise argparse.ArgumentTypeError(f"{error}, and --format {form} for the pictures") from None
+
+
 def main(
     paths: arguments.Paths = (),
     *,
@@ -41,7 +53,7 @@ def main(
         Argument(choices_text(list(PictureName)), completes=several(lambda: PictureName)),
     ] = (),
     format: Annotated[arguments.Names, Argument(completes=several(lambda: FORMATS))] = ("png",),
-    output: Path | None = None,
+    output: Annotated[Path | None, Argument(type=pictures_folder, completes=any_path)] = None,
     where: arguments.Where = None,
     results_version: arguments.ResultsVersion = RESULTS_VERSION,
     metric: str | None = None,

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from attnexp.cli import arguments
 from attnexp.cli.renaming import Labels, asked_names
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_COMPUTED = 8
 """The most configurations on the same data whose models are in the page."""
+
+PAGE = arguments.written_as("the page is HTML, which a browser prints to PDF", ".html", ".htm")
 
 EVERY = 5.0
 """Seconds between two looks at the runs with --live."""
@@ -45,7 +47,7 @@ class PageOptions:
         title (TITLE): what the page is called
     """
 
-    output: Path = Path("report.html")
+    output: Annotated[Path, PAGE] = Path("report.html")
     where: arguments.Where = None
     results_version: arguments.ResultsVersion = RESULTS_VERSION
     labels: Labels = ()

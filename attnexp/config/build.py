@@ -17,6 +17,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.architectures.positions import Positions
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
+from attnexp.config.fitting import misfit
 from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
 from attnexp.config.job import Job
@@ -380,10 +381,7 @@ def _check_fit(
         return
     targets = _shipped("arch").items()
     fitting = [name for name, target in targets if isinstance(dataset.spec, spec_type(target))]
-    raise RequestError(
-        f"arch={chosen['arch']} is not for data={chosen['data']}: "
-        f"choose arch={choices_text(fitting)}"
-    )
+    raise RequestError(misfit(chosen, fitting))
 
 
 def _check_causal(architecture: object, needed: bool, chosen: Mapping[str, str]) -> None:

@@ -29,6 +29,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationValidationError
 
 from attnexp.config.documents import read_bounded
+from attnexp.config.fitting import require_fitting
 from attnexp.config.groups import conf_dir, top_level
 from attnexp.config.hydra_internals import (
     CachingConfigRepository,
@@ -45,7 +46,7 @@ from attnexp.config.hydra_internals import (
 )
 from attnexp.config.job import Job, dirname_as, identified, override_dirname
 from attnexp.config.messages import ComposeErrors, explanation
-from attnexp.config.resolved import HYDRA, register_resolvers
+from attnexp.config.resolved import HYDRA, chosen_of, register_resolvers
 from attnexp.config.schema import check_settings, check_type, import_target, lists_of
 from attnexp.config.trust import search_user_modules
 from attnexp.config.unknown import (
@@ -121,6 +122,7 @@ class CommandLine:
             elif asked.hydra_help:
                 self.app.hydra_help(config_name=name, args_parser=get_args_parser(), args=asked)
             elif asked.cfg:
+                self._require_fitting()
                 try:
                     self.app.show_cfg(name, overrides, asked.cfg, asked.package, asked.resolve)
                 except SystemExit as error:  # Hydra has said that there is no such package
@@ -130,6 +132,14 @@ class CommandLine:
             else:
                 return False
         return True
+
+    def _require_fitting(self) -> None:
+        """Raise RequestError for choices of attnexp's that no run can have together."""
+        asked, words = self.arguments, self.overrides
+        if asked.config_dir or asked.config_name or any("_target_" in word for word in words):
+            return
+        config = self.app.compose_config(CONFIG, words, RunMode.RUN, with_log_configuration=False)
+        require_fitting(chosen_of(config.hydra.runtime.choices))
 
     def compose(self) -> Job | None:
         """The one job that the overrides describe, or None if they ask for a sweep."""

@@ -43,6 +43,9 @@ EXTRAS = {
 NONE = "none"
 """The choice by which a group has no effect, which says nothing of another group."""
 
+EACH = ("all", "any", "each", "every")
+"""Words for a run with each choice."""
+
 TUNERS = ("ax", "nevergrad", "optuna")
 """Sweepers of other packages that search for the best values."""
 
@@ -73,7 +76,7 @@ def explanation(
         if isinstance(cause, RequestError | SourceError):
             return str(cause)
         if isinstance(cause, MissingMandatoryValue):
-            return f"{cause.full_key} has no value: write {cause.full_key}=VALUE"
+            return _without_values(str(cause.full_key), settings_of(overrides))
         if isinstance(cause, MarkedYAMLError):
             return _bad_yaml(cause)
         if isinstance(cause, UnicodeDecodeError):
@@ -102,6 +105,18 @@ def explanation(
     if several:
         return _several(several[1], takes_list)
     return _first_words(error)
+
+
+def _without_values(path: str, settings: Mapping[str, Any]) -> str:
+    """Return which settings of the group have no value: they are told at once."""
+    group = path.rpartition(".")[0]
+    others = [each for each, value in leaves(settings) if value == "???"]
+    lacking = [each for each in others if each.startswith(f"{group}.")]
+    names = [path, *(each for each in lacking if each != path)]
+    words = " ".join(f"{name}=VALUE" for name in names)
+    *head, last = names
+    listed = f"{', '.join(head)} and {last} have" if head else f"{last} has"
+    return f"{listed} no value: write {words}"
 
 
 def _several(argument: str, takes_list: TakesList) -> str:
@@ -186,6 +201,8 @@ def _missing_choice(error: MissingConfigException) -> str:
 
 def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
     problem = f"'{shortened_value(name, SHOWN)}' is not one of the choices for '{group}'"
+    if group in GROUPS and name.lower() in EACH:
+        return f"{problem}: for a run with each choice, write -m '{group}=glob(*)'"
     found = (
         settings_for(f"{group}={name}")
         or [f"{group}={each}" for each in synonyms(name) if each in names]

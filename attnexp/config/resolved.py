@@ -13,10 +13,10 @@ from omegaconf.resolvers import oc
 
 from attnexp.config.hydra_internals import register_resolver
 from attnexp.config.schema import check_settings
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, suggestion
 from attnexp.runs.key import NEUTRAL, run_key, run_name
 from attnexp.runs.secret import holds_mask, require_no_secret
-from attnexp.runs.settings import leaves
+from attnexp.runs.settings import DEVICES, leaves
 from attnexp.runs.sources import digest
 from attnexp.runs.user_code import user_code
 
@@ -77,10 +77,20 @@ def resolved(config: DictConfig) -> dict[str, Any]:
     _require_text_as_names(plain)
     _require_no_mask(plain)
     _require_no_secret(config, plain)
+    _require_device(plain.get("device", ""))
     check_settings(plain, Settings, "")
     if not plain["output_dir"].strip():
         raise RequestError("output_dir is empty: give the folder for runs, as output_dir=outputs")
     return plain
+
+
+def _require_device(device: object) -> None:
+    """Raise RequestError for a device that is not text: a number names that GPU elsewhere."""
+    if not isinstance(device, str):
+        number = re.fullmatch(r"\[?(\d+)\]?", str(device))
+        near = suggestion([f"device=cuda:{number[1]}"] if number else [])
+        problem = f"device must be {DEVICES}, got {device!s:.60}"
+        raise RequestError(f"{problem}.{near}" if near else problem)
 
 
 def _require_text_as_names(settings: Mapping[Any, Any], path: str = "") -> None:

@@ -1,5 +1,6 @@
 """Words of other tools for what attnexp has: the table synonyms.yaml."""
 
+import re
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -21,8 +22,8 @@ def nearly_synonymous(word: str) -> list[str]:
 def settings_for(word: str) -> list[str]:
     """Return attnexp's settings for a setting of another tool, with or without a value.
 
-    Neither capitals nor the sign between the parts of a name matter. N in the table is any whole
-    number.
+    Neither capitals nor the sign between the parts of a name matter, nor, if no other word is
+    found, a number and what follows it in a value. N in the table is any whole number.
     """
     table, plain = _table()["settings"], word.lower().replace("-", "_")
     name, _, value = plain.partition("=")
@@ -31,6 +32,7 @@ def settings_for(word: str) -> list[str]:
         table.get(word)
         or table.get(plain)
         or [each.replace("(N)", f"({int(value)})") for each in counted]
+        or table.get(re.sub(r"(?<=[a-z])_?\d.*", "", plain), [])
     )
 
 

@@ -1,11 +1,19 @@
 """Fonts for characters that the fonts of a text lack, found by the characters that they have."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
 
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontManager, get_font
+from matplotlib.font_manager import (
+    FontEntry,
+    FontProperties,
+    findfont,
+    findSystemFonts,
+    fontManager,
+    get_font,
+)
 from matplotlib.text import Text
 
 SANS = re.compile(r"sans|gothi|hei|pingfang|meiryo|arial", re.IGNORECASE)
@@ -32,24 +40,42 @@ def add_fonts(figure: Figure) -> None:
             text.set_fontfamily([*text.get_fontfamily(), *found])
 
 
-def fonts_with(characters: Iterable[str]) -> list[str]:
+def fonts_with(characters: Collection[str]) -> list[str]:
     """Return the names of installed fonts that together have most of the characters.
 
-    A font that has all of them is alone, one without serifs before others.
+    A font that has all of them is alone, one without serifs before others. For characters that no
+    font of matplotlib's list has, those that were installed after it was made are added.
     """
+    names, left = _found(characters)
+    return _found(characters)[0] if left and add_installed() else names
+
+
+@cache
+def add_installed() -> bool:
+    """Add installed fonts that matplotlib's list lacks, once per process. Return if any are."""
+    before = len(fontManager.ttflist)
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in sorted({*findSystemFonts()} - known):
+        with suppress(Exception):  # as matplotlib does: a file may hold anything
+            fontManager.addfont(path)
+    return len(fontManager.ttflist) > before
+
+
+def _found(characters: Collection[str]) -> tuple[list[str], set[str]]:
+    """Return the fonts of matplotlib's list, and the characters that none of them has."""
     left = set(characters)
     shares = []
     for entry in sorted(fontManager.ttflist, key=_rank) if left else ():
         own = set[str]() if BOXES.search(entry.name) else left & _characters(entry.fname)
         shares.append((entry.name, own))
         if own == left:
-            return [entry.name]
+            return [entry.name], set()
     names: list[str] = []
     for name, own in sorted(shares, key=lambda share: -len(share[1])):
         if own & left:
             names.append(name)
             left -= own
-    return names
+    return names, left
 
 
 def _rank(entry: FontEntry) -> tuple[bool, ...]:

@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
-from attnexp.plots.fonts import add_fonts
+from attnexp.plots.fonts import add_fonts, add_installed
 from attnexp.plots.names import VENUES
 from attnexp.plots.style import (
     FAINT,
@@ -159,8 +159,9 @@ def inches(text: str) -> float:
 
 def check_font(name: str) -> str:
     """Return the name of a font. Raises RequestError for one that is not installed."""
-    installed = sorted(fontManager.get_font_names())
-    if name not in installed:
+    if name not in fontManager.get_font_names():
+        add_installed()
+    if name not in (installed := sorted(fontManager.get_font_names())):
         raise RequestError(f"--font: {none_of(name, installed)}")
     return name
 

@@ -554,8 +554,7 @@ def _warn_of_boxes(characters: str) -> None:
         shown = characters if len(characters) <= 10 else f"{characters[:10]}..."
         console.warn(
             f"no installed font has {shown}, drawn as boxes: install one that does, such as "
-            "Noto Sans CJK for Chinese, Japanese and Korean, and delete matplotlib's list of "
-            f"fonts in {matplotlib.get_cachedir()}"
+            "Noto Sans CJK for Chinese, Japanese and Korean"
         )
 
 

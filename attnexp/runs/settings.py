@@ -22,6 +22,9 @@ GROUPS = (
 )
 """The groups of settings, in the order in which they are listed."""
 
+DEVICES = "auto, cpu, cuda, cuda:N or mps"
+"""What `device` may be."""
+
 Value = str | int | float | bool | None
 """A setting as one cell of a table holds it."""
 

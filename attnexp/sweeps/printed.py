@@ -2,10 +2,12 @@
 
 import logging
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 
@@ -29,6 +31,12 @@ ROWS = 20
 
 MOST_COMPARED = 32
 """The largest number of configurations that a sweep draws in one picture."""
+
+LONGEST_NAME = 40
+"""Characters of the name of a folder of pictures."""
+
+LOST = re.compile(r"[^\w=., ()-]|=\.")
+"""The signs of words without which other words would have the same name."""
 
 
 def show_plan(plan: Plan) -> None:
@@ -131,14 +139,19 @@ def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:
 def pictures_name(overrides: Sequence[str]) -> str:
     """Return the name of the folder of a sweep's pictures: its words, as a file name.
 
-    Words that change no number are left out.
+    Words that change no number are left out. A name that would be too long, or that of other words
+    too, ends in a digest.
     """
     words = [
         word
         for word in overrides
         if word.partition("=")[0].lstrip("+~").partition("/")[0] not in NEUTRAL | {"hydra"}
     ]
-    return file_word(" ".join(words).replace(",", "-")) or "sweep"
+    text = " ".join(words)
+    name = file_word(text.replace(",", "-"))
+    if len(name) > LONGEST_NAME or LOST.search(text):
+        return f"{name[: LONGEST_NAME - 9]}-{sha256(text.encode()).hexdigest()[:8]}"
+    return name or "sweep"
 
 
 def configuration_of(job: PlannedJob) -> str:

@@ -8,6 +8,7 @@ import torch
 
 from attnexp.core.errors import RequestError, suggestion
 from attnexp.core.synonyms import settings_for
+from attnexp.runs.settings import DEVICES
 from attnexp.training.auto_device import is_small
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
@@ -15,8 +16,6 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 
 WRONG_ON_APPLE = "2.8"
 """The PyTorch whose linear layers are silently wrong there: pytorch/pytorch, issue 161640."""
-
-FORMS = "auto, cpu, cuda, cuda:N or mps"
 
 
 def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, str]:
@@ -46,11 +45,11 @@ def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, st
                 f"device={name} is not available: PyTorch finds {there}. Use device=cpu"
             )
         return torch.device("cuda", index), "as asked"
-    numbered = re.fullmatch(r"(?:gpu|cuda):?(\d+)", name)
+    numbered = re.fullmatch(r"(?:gpu|cuda)?:?(\d+)", name)
     near = suggestion(
         [f"device=cuda:{numbered[1]}"] if numbered else settings_for(f"device={name}")
     )
-    problem = f"device must be {FORMS}, got '{name}'"
+    problem = f"device must be {DEVICES}, got '{name}'"
     raise RequestError(f"{problem}.{near}" if near else problem)
 
 

@@ -74,7 +74,52 @@ SENTENCES = [
     ),
     ("device=gpu", "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
     ("device=cuda:77", "device=cuda:77 is not available: PyTorch finds .*. Use device=cpu"),
-    ("arch=transformer", "arch=transformer is not for data=sine: choose arch=kernel_regression"),
+    *(
+        (
+            f"arch={name}{asked}",
+            f"arch={name} is not for data=sine: choose arch=kernel_regression, or data=copy$",
+        )
+        for name in ("transformer", "rnn", "decoder_only", "bottleneck", "pooling")
+        for asked in ("", " --dry-run", " --cfg job")
+    ),
+    (
+        "data=sort arch=kernel_regression --cfg job",
+        "not for data=sort: choose arch=bottleneck, decoder_only, pooling, rnn or transformer, or "
+        "data=sine$",
+    ),
+    *(
+        (f"{many}device={given}", f"cuda:N or mps, got {said}. Did you mean 'device=cuda:{near}'")
+        for many, given, said, near in (
+            *(("", "0", 0, 0), ("", "7", 7, 7), ("", "[1]", ".1.", 1), ("-m ", "0,1", 0, 0)),
+            ("", "'0'", "'0'", 0),
+        )
+    ),
+    ("device=-1", "device must be auto, cpu, cuda, cuda:N or mps, got -1$"),
+    ("device=1.5", "device must be auto, cpu, cuda, cuda:N or mps, got 1.5$"),
+    *(
+        (
+            f"{word} {lacking}".strip(),
+            "data.path, data.x and data.y have no value: write data.path=VALUE data.x=VALUE "
+            "data.y=VALUE$",
+        )
+        for word in ("data=table", "-m data=table")
+        for lacking in ("", "seed=1", "--dry-run")
+    ),
+    ("data=table data.y=c", "data.path and data.x have no value: write data.path=VALUE data.x=V"),
+    (f"data=table data.y=c data.path={__file__}", "data.x has no value: write data.x=VALUE$"),
+    *(
+        (f"{group}={word}", f"for a run with each choice, write -m '{group}=glob\\(\\*\\)'$")
+        for group in ("model", "normalizer", "data")
+        for word in ("all", "ALL", "every", "each", "any")
+    ),
+    *(
+        (f"results --where {test}", f"--where takes one word: quote the test, --where '{test}'$")
+        for test in (
+            *("model=dot and seed=3", "model=dot or seed=3", "model in dot", "not model=dot"),
+            *("model = dot", "seed > 3"),
+        )
+    ),
+    ("plot --where=a=1 and b=2 --kind fit", "quote the test, --where 'a=1 and b=2'$"),
     ("normalizer=topk normalizer.k=0", "k of normalizer=topk must be at least 1, got 0"),
     ("normalizer=softmax normalizer.k=3", "no setting 'k' in 'normalizer'"),
     ("data=copy arch.attention_dropout=1.0", "attention_dropout must be at least 0 and"),

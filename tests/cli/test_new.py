@@ -1,15 +1,19 @@
 """`attnexp new`: what it writes passes its test and runs, and nothing existing is overwritten."""
 
 import csv
+import importlib.util
 import json
 import math
 import re
 import runpy
 import shutil
 import sys
+import tomllib
 
 import pytest
 import torch
+import yaml
+from conftest import ROOT
 from documented import blocks
 from imported import python
 
@@ -189,6 +193,45 @@ def test_a_law_of_ones_own_is_an_intervention(
     assert "blurred is neither a run nor an intervention" in answer.stderr
 
 
+def written_by_hand(path):
+    """Write the words of a claim by hand in place of those of the template."""
+    _, text = path.read_text().split("\n", 1)
+    claim = yaml.safe_load(text)
+    claim["source"] |= {"paper": "Nadaraya (1964)", "place": "page 1", "printed": "it is"}
+    claim |= {"claims": "A wide kernel is close.", "setup": "none", "changed": "all"}
+    claim["prediction"]["says"] = "It is."
+    path.write_text(f"# Is a wide kernel close?\n{yaml.safe_dump(claim)}")
+
+
+def test_a_claim_in_the_words_of_the_template_is_neither_run_nor_judged(
+    in_process, refused, tmp_path
+):
+    in_process("new", "claim", "smooth")
+    file = tmp_path / "conf" / "claim" / "smooth" / "claim.yaml"
+    untouched = file.read_text()
+    line = ("claims", "smooth", "--config-dir", "conf")
+    said = refused(*line)
+    assert "conf/claim/smooth/claim.yaml has the words of the template in the question" in said
+    assert "claims, source.paper, source.place, source.printed, setup, changed, pred" in said
+    written_by_hand(file)
+    in_process(*line, "--dry-run")
+    filled = file.read_text()
+    for old, new in (
+        ("paper: Nadaraya (1964)", "source.paper"),
+        ("says: It is.", "prediction.says"),
+    ):
+        name = old.partition(":")[0]
+        (words,) = re.findall(rf"{name}: ([^,}}\n]+)", untouched)
+        file.write_text(filled.replace(old, f"{name}: '{words} '"))
+        assert f"the words of the template in {new}: write your own there" in refused(*line)
+    assert not (tmp_path / "outputs").exists()
+    answer = in_process("claims", "--config-dir", "conf")
+    assert answer.returncode == 0
+    assert "smooth could not be judged" in answer.stdout + answer.stderr
+    file.write_text(filled)
+    assert in_process(*line, "--dry-run").returncode == 0
+
+
 @pytest.mark.slow
 def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     said = in_process("new", "claim", "smooth", "--into", "mine").stdout
@@ -197,10 +240,25 @@ def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     ]
     command = said.splitlines()[-1]
     assert command == "  attnexp claims smooth --config-dir mine/conf"
+    written_by_hand(tmp_path / "mine" / "conf" / "claim" / "smooth" / "claim.yaml")
     assert re.search("verdict +reproduced", succeeds(*command.split()[1:]).stdout)
     listed = in_process("claims", "--config-dir", "mine/conf").stdout
     (line,) = (line for line in listed.splitlines() if line.startswith("smooth "))
     assert line.split()[1] == "reproduced"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_line_that_installs_pytest_is_printed_where_it_lacks(kind, in_process, monkeypatch):
+    """The environment of `make run` has no pytest."""
+    install = "  python -m pip install 'attnexp[exercises]'  # brings pytest"
+    assert install not in in_process("new", kind, f"one_{kind}").stdout.splitlines()
+    there = importlib.util.find_spec
+    lacking = lambda name: None if name == "pytest" else there(name)  # noqa: E731
+    monkeypatch.setattr(importlib.util, "find_spec", lacking)
+    lines = in_process("new", kind, f"two_{kind}").stdout.splitlines()
+    assert lines[lines.index(install) + 1] == f"  python -m pytest test_two_{kind}.py"
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert any(each.startswith("pytest") for each in extras["optional-dependencies"]["exercises"])
 
 
 @pytest.mark.first(1)

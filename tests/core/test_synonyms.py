@@ -145,7 +145,18 @@ SENTENCES = [
     ("arch=additive", "Did you mean 'model=additive'?"),
     ("data=csv", "Did you mean 'data=table data.path=FILE data.x=[NAME] data.y=NAME'?"),
     ("data=mnist", "Did you mean 'data=table data.path=FILE data.x=[NAME] data.y=NAME'?"),
-    ("data=translation", "Did you mean 'data=pairs'?"),
+    *(
+        (f"data={name}", "Did you mean 'data=pairs'?")
+        for name in (
+            "translation",
+            "wmt14",
+            "WMT16",
+            "wmt_14",
+            "wmt16_en_de",
+            "iwslt2017",
+        )
+    ),
+    ("model=gpt3", "Did you mean 'data=copy arch=decoder_only'?"),
     ("tracker=mlflow", "Did you mean 'tracker=trackio' or 'tracker=tensorboard'?"),
     ("seed=range(3", "write 'seed=range(3)'"),
     ("model=[dot,gaussian", "write 'model=[dot,gaussian]'"),

@@ -27,7 +27,8 @@ def test_every_command_and_setting_is_looked_at():
 @pytest.mark.first(12)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_is_one(setting, in_process):
-    ahead = "data=reverse arch=transformer " if setting.startswith("arch.") else ""
+    ahead = "data=reverse " if setting.startswith("arch") else ""
+    ahead += "arch=transformer " if setting.startswith("arch.") else ""
     compose(f"attnexp {ahead}{setting}", in_process)
 
 

@@ -32,6 +32,7 @@ PAGES = [
     "docs/tables.md",
     "docs/tour.md",
 ]
+EVERY_PAGE = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 COURSE = ["docs/exercises.md", *(f"docs/course/{page.name}" for page in ROOT.glob("docs/course/*"))]
 LINES = sorted({line for page in PAGES for line in commands(page)})
 PARSED = [
@@ -97,6 +98,44 @@ def test_there_are_commands():
     assert len(LINES) >= 50
     for name in ("table", "nile", "pairs", "text"):
         assert sum(f"data={name}" in line for line in commands("docs/data.md")) >= 2
+
+
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\\.|(?:^|\s)#.*")
+"""Quoted parts of a command line, and its comment."""
+
+PATTERN = re.compile(r"[][?(){}]|=\S*\*|(?:^|\s)~\w")
+"""What zsh takes for a pattern of file names, or for somebody's home."""
+
+
+def taken_for_a_pattern(line):
+    return PATTERN.search(QUOTED.sub("", line)) is not None
+
+
+def test_an_unquoted_pattern_is_seen():
+    for line in (
+        "attnexp data.x=[a,b]",
+        "pip install .[nile]",
+        "attnexp -m model=glob(*)",
+        "attnexp -m model=a*",
+        "attnexp ~tracker",
+        "attnexp data.note=why?",
+        "attnexp 'a=[b]' c=[d]",
+    ):
+        assert taken_for_a_pattern(line)
+    for line in (
+        "attnexp 'data.x=[a,b]'  # two [columns]",
+        'attnexp results --where "model in [dot, cosine]"',
+        "attnexp card --compare docs/cards/*.json",
+        "attnexp data.x=a\\[0\\]",
+    ):
+        assert not taken_for_a_pattern(line)
+
+
+@pytest.mark.parametrize("page", sorted(str(each.relative_to(ROOT)) for each in EVERY_PAGE))
+def test_commands_quote_what_zsh_takes_for_a_pattern(page):
+    shell = "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
+    inline = re.findall(r"(?<!`)`(attnexp [^`\n]+)`(?!`)", (ROOT / page).read_text())
+    assert [line for line in [*shell, *inline] if taken_for_a_pattern(line)] == []
 
 
 @pytest.mark.parametrize("line", [*first_of_each_kind()])

@@ -10,8 +10,10 @@ from fontTools.ttLib import TTCollection
 from matplotlib.font_manager import fontManager
 from matplotlib.image import imread
 
+from attnexp.core.errors import RequestError
 from attnexp.plots import fonts, style
 from attnexp.plots.fonts import fonts_with
+from attnexp.plots.picture_style import check_font
 from attnexp.runs.attention import Map, MapAxis
 
 HAN, HANGUL, RUNE = "\u4e00", "\uac00", "\U00013001"
@@ -51,6 +53,8 @@ def install(tmp_path, monkeypatch):
     """
     own = [font for font in fontManager.ttflist if "mpl-data" in font.fname]
     monkeypatch.setattr(fontManager, "ttflist", own)
+    monkeypatch.setattr(fonts, "findSystemFonts", list)
+    fonts.add_installed.cache_clear()
 
     def add(name, characters, suffix="ttf"):
         path = tmp_path / f"{len(fontManager.ttflist)}.{suffix}"
@@ -110,6 +114,36 @@ def test_one_font_with_all_is_before_several_and_sans_before_serif(install, inst
         install(name, characters)
     wanted = set("".join(installed.values())) or {HAN}
     assert sorted(fonts_with(wanted)) == chosen
+
+
+def test_a_font_that_was_installed_after_the_list_was_made_is_found_once(
+    install, tmp_path, monkeypatch, capsys
+):
+    install("Han Sans", HAN)
+    late, broken = tmp_path / "late.ttf", tmp_path / "broken.ttf"
+    font_of("Late Sans", HANGUL).save(late)
+    broken.write_text("no font")
+    looked = []
+    monkeypatch.setattr(
+        fonts, "findSystemFonts", lambda: looked.append(1) or [str(broken), str(late)]
+    )
+    assert fonts_with(HAN) == ["Han Sans"]
+    assert not looked
+    with style.style_context():
+        style.save(style.new_figure(2, 2, HANGUL), [tmp_path / "title.png"])
+    assert "no installed font" not in capsys.readouterr().out
+    assert fonts_with(HANGUL) == ["Late Sans"]
+    assert fonts_with(RUNE) == []
+    assert len(looked) == 1
+
+
+def test_such_a_font_can_be_named(install, tmp_path, monkeypatch):
+    late = tmp_path / "late.ttf"
+    font_of("Late Sans", HANGUL).save(late)
+    monkeypatch.setattr(fonts, "findSystemFonts", lambda: [str(late)])
+    assert check_font("Late Sans") == "Late Sans"
+    with pytest.raises(RequestError, match="Late Sans"):
+        check_font("Later Sans")
 
 
 def test_latin_text_opens_no_font_but_its_own(monkeypatch, tmp_path):
