@@ -209,8 +209,8 @@ FAULTS = (
     ),
     (
         "select/judge.py",
-        "way[value] >= 1 - NEAR",
-        "way[value] >= NEAR",
+        "way[unit] >= 1 - NEAR",
+        "way[unit] >= NEAR",
     ),
     (
         "tasks/decoding.py",

@@ -231,12 +231,15 @@ def test_runs_that_failed_are_in_the_table_alone(regression_run, tmp_path, writt
     assert len(content["data"][0]["configurations"]) == 1
 
 
-@pytest.mark.parametrize("place", ["nowhere/a.html", ".", "file/a.html", f"{'x' * 300}.html"])
+@pytest.mark.parametrize(
+    "place", ["nowhere/a.html", "folder.html", "file/a.html", f"{'x' * 300}.html"]
+)
 def test_a_page_that_cannot_be_written_is_refused_before_models_are_traced(
     regression_run, tmp_path, monkeypatch, place
 ):
     folder = regression_run("runs/a")
     (tmp_path / "file").touch()
+    (tmp_path / "folder.html").mkdir()
     before = sorted(tmp_path.rglob("*"))
     traced = []
     monkeypatch.setattr("attnexp.cli.report._programs", traced.append)

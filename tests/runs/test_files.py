@@ -154,6 +154,7 @@ OF_NO_RUN = {
         *("(TEMPLATES / kind / f'{part}.txt').read_text", "Path(spec.origin).read_text"),
         "(FOLDER / name / in_language(file, language)).read_text",
         "path.read_text in cli/docs.py",
+        "path.read_text in cli/new.py",
         "load in training/native_steps.py",
     ),
     "of the system's": (
