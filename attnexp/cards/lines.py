@@ -12,11 +12,12 @@ from attnexp.config.job import Job
 from attnexp.config.messages import ComposeErrors
 from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.command_line import own_words
+from attnexp.select.collect import CARDS
 from attnexp.sweeps.line import compared_jobs
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.tuned.words import tuning_words
 
-FOLDER = Path("outputs") / "cards"
+FOLDER = Path(CARDS)
 """The folder of the runs, which all cards share."""
 
 

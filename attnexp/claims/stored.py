@@ -18,12 +18,12 @@ from attnexp.runs.files import write_bytes
 from attnexp.runs.folder import Run
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.command_line import own_words
-from attnexp.select.collect import collect
+from attnexp.select.collect import CLAIMS, collect
 
 if TYPE_CHECKING:
     from attnexp.sweeps.plan import PlannedJob
 
-FOLDER = Path("outputs") / "claims"
+FOLDER = Path(CLAIMS)
 """The folder of the runs of claims, with a folder for each."""
 
 COMPUTED = "computed.json"

@@ -88,14 +88,13 @@ def main(
     from attnexp.select.configurations import comparisons
 
     view = View(attention, layer, head, example)
-    paths = paths or [Path(OUTPUTS)]
     runs = chosen_runs(paths, where, results_version)
     kinds = arguments.check_all(kind, list(PictureName), "kind")
     formats = arguments.check_all(format, FORMATS, "format")
     check_animated(formats, kinds)
     asked = style.asked(asked_names(labels, runs))
     check_metric(runs, metric, kinds)
-    folder = output or figures_folder(runs, paths)
+    folder = output or figures_folder(runs, paths or [Path(OUTPUTS)])
     subjects = runs if len(runs) == 1 else comparisons(runs)
     with writable("--output", folder), speaking(lang):
         most = sys.maxsize if every else None

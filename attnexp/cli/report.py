@@ -82,17 +82,15 @@ def keep_writing(paths: Sequence[Path], options: PageOptions) -> None:
 
     Ctrl-C ends it, too. The page that is written last does not load itself again.
     """
-    from attnexp.select.collect import OUTPUTS
     from attnexp.select.overview import progress_of
 
-    places = paths or [Path(OUTPUTS)]
     seen: dict[str, list[int]] = {}
     try:
         while True:
-            progress = [progress_of(place) for place in places]
+            progress = [*map(progress_of, paths)] or [progress_of(None)]
             if not any(each.running or each.to_do for each in progress):
                 break
-            found = _state(places)
+            found = _state(paths)
             if found != seen:
                 write(paths, options, progress_text(progress))
             seen = found
@@ -102,14 +100,14 @@ def keep_writing(paths: Sequence[Path], options: PageOptions) -> None:
     write(paths, options)
 
 
-def _state(places: Sequence[Path]) -> dict[str, list[int]]:
-    """Return when each run below the places last wrote its summary and its metrics."""
-    from attnexp.select.collect import collect
+def _state(paths: Sequence[Path]) -> dict[str, list[int]]:
+    """Return when each run below the paths last wrote its summary and its metrics."""
+    from attnexp.select.collect import collect_asked
 
     state: dict[str, list[int]] = {}
-    for run in collect(places).runs:
-        paths = [os.path.join(run.path, name) for name in (files.SUMMARY, files.METRICS)]
-        state[run.path] = [os.stat(path).st_mtime_ns for path in paths if os.path.exists(path)]
+    for run in collect_asked(paths).runs:
+        own = [os.path.join(run.path, name) for name in (files.SUMMARY, files.METRICS)]
+        state[run.path] = [os.stat(path).st_mtime_ns for path in own if os.path.exists(path)]
     return state
 
 

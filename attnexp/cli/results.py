@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp.cli import arguments
@@ -90,18 +89,17 @@ def main(
     output = tables.asked()
     if runs:
         gathered.require_none()
-    from attnexp.select.collect import OUTPUTS, collect
+    from attnexp.select.collect import OUTPUTS, collect_asked
     from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name
     from attnexp.select.number import with_numbers
     from attnexp.select.reference import numbered
     from attnexp.select.selection import fitting, say_left_out
 
-    places = paths or [Path(OUTPUTS)]
-    collected = collect(places, results_version)
+    collected = collect_asked(paths, results_version)
     say_left_out(collected)
     if not collected.runs:
-        below = ", ".join(map(str, places))
+        below = ", ".join(map(str, paths)) or OUTPUTS
         sentence = f"There are no runs below {below} yet: `attnexp` makes one."
         if output.form == "json":
             console.warn_aside(sentence)

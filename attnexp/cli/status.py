@@ -31,7 +31,7 @@ EPILOG = """examples:
 
 
 def main(
-    folder: Path = Path("outputs"),
+    folder: Path | None = None,
     *,
     watch: Annotated[
         bool, Argument(f"update every {EVERY:.0f} seconds until all has ended")
@@ -45,6 +45,7 @@ def main(
     Args:
         folder (FOLDER): the output folder (outputs)
     """
+    from attnexp.select.collect import OUTPUTS
     from attnexp.select.overview import progress_of
     from attnexp.select.selection import warn_skipped
 
@@ -53,7 +54,7 @@ def main(
         if watch and console.screen.out.is_terminal:
             console.screen.out.clear()
         warn_skipped(progress.skipped)
-        for sentence in progress.of_other_versions:
+        for sentence in (*progress.of_other_versions, *progress.of_studies):
             console.warn_aside(sentence)
         if format == "json":
             sys.stdout.write(json.dumps(vars(progress)) + "\n")
@@ -61,7 +62,7 @@ def main(
         elif progress.counts:
             show(progress)
         else:
-            console.print_line(f"there are no runs below {folder}")
+            console.print_line(f"there are no runs below {folder or OUTPUTS}")
         if not watch or not (progress.running or progress.to_do):
             return
         time.sleep(EVERY)

@@ -229,5 +229,6 @@ def _first_words(error: BaseException) -> str:
         lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
         if lines and not (lines[0].startswith("Error merging override") and cause.__cause__):
             named = next((line[9:].strip() for line in lines if line.startswith("full_key:")), "")
-            return f"{named}: {lines[0]}" if named else lines[0]
+            said = lines[0].partition(", possible interpolation keys")[0]
+            return f"{named}: {said}" if named else said
     return type(error).__name__

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.notebooks.notebook_run import NotebookRun
 from attnexp.runs.key import RESULTS_VERSION
-from attnexp.select.collect import collect
+from attnexp.select.collect import collect_asked
 from attnexp.select.selection import none_fits
 
 if TYPE_CHECKING:
@@ -97,10 +97,11 @@ class NotebookRuns(tuple[NotebookRun, ...]):
 def load_runs(*paths: str | Path, results_version: int = RESULTS_VERSION) -> NotebookRuns:
     """Return all runs at or below the folders, `outputs` by default, as a sequence.
 
-    Folders that cannot be read, and runs of other results versions than `results_version`, are left
-    out; `runs.skipped` says which and why. Raises RequestError for a path that is not a folder.
+    Folders that cannot be read, runs of other results versions than `results_version`, and without
+    folders those of cards, claims and chapters are left out; `runs.skipped` says which and why.
+    Raises RequestError for a path that is not a folder.
     """
-    collected = collect(paths or ("outputs",), results_version)
+    collected = collect_asked(paths, results_version)
     runs = NotebookRuns(NotebookRun(run.path, run.summary) for run in collected.runs)
     runs.skipped = tuple(collected.left_out)
     return runs

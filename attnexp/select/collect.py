@@ -6,8 +6,9 @@ pandas nor torch.
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from attnexp.core.console import count_text, relative
@@ -22,6 +23,12 @@ from attnexp.runs.summary import NoSummaryError, read_summary
 OUTPUTS = "outputs"
 """The folder in which runs are sought by default."""
 
+CARDS, CLAIMS = (os.path.join(OUTPUTS, name) for name in ("cards", "claims"))
+"""The folders of the runs of cards and of claims."""
+
+CHAPTERS = Path(__file__).resolve().parents[1] / "course" / "chapters"
+"""The files of the chapters of the course, each of which has a folder of its name in OUTPUTS."""
+
 BEGUN = "attnexp.log"
 """The file that a run folder holds before its summary is written."""
 
@@ -31,18 +38,29 @@ class Collected:
     """The runs below some folders, in order of path, and why other folders were set aside.
 
     `begun` are folders that a process holds and has written no summary into yet. `others` are the
-    runs of other results versions, which are not compared with `runs`.
+    runs of other results versions, which are not compared with `runs`. `of_studies` are those of
+    cards, claims and chapters, by folder, where these were not asked for.
     """
 
     runs: list[Run] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     begun: list[str] = field(default_factory=list)
     others: list[Run] = field(default_factory=list)
+    of_studies: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def left_out(self) -> list[str]:
-        """Why folders were set aside, and sentences about other results versions."""
-        return [*self.skipped, *self.of_other_versions]
+        """Why folders were set aside, and sentences about other runs."""
+        return [*self.skipped, *self.of_other_versions, *self.apart]
+
+    @property
+    def apart(self) -> list[str]:
+        """A sentence about the runs of each card, claim and chapter that are left out."""
+        return [
+            f"{count_text(number, 'run')} below {folder} {'is' if number == 1 else 'are'} left "
+            f"out: attnexp results {folder}"
+            for folder, number in self.of_studies.items()
+        ]
 
     @property
     def of_other_versions(self) -> list[str]:
@@ -62,6 +80,25 @@ def _folders(runs: Sequence[Run]) -> str:
     """Return the folders of runs as words of a command, nothing for `outputs`."""
     found = sorted({relative(Path(run.path).parent) for run in runs})
     return "" if found == ["outputs"] else "".join(f" {shlex.quote(each)}" for each in found)
+
+
+def collect_asked(paths: Sequence[str | Path], version: int = RESULTS_VERSION) -> Collected:
+    """Read every run at or below the paths as `collect` does; without paths, those of `outputs`.
+
+    Without paths the runs of cards, claims and chapters are left out: they are not of the user's
+    own comparison.
+    """
+    if paths:
+        return collect(paths, version)
+    found = collect([OUTPUTS], version)
+    chapters = (os.path.join(OUTPUTS, path.stem) for path in CHAPTERS.glob("*.yaml"))
+    studies = {CARDS, CLAIMS, *chapters}
+    places = [os.path.join(*Path(run.path).parts[:2]) for run in found.runs]
+    return replace(
+        found,
+        runs=[run for run, at in zip(found.runs, places, strict=True) if at not in studies],
+        of_studies=Counter(at for at in places if at in studies),
+    )
 
 
 def collect(roots: Iterable[str | Path], version: int = RESULTS_VERSION) -> Collected:

@@ -23,7 +23,7 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Summary
 from attnexp.runs.user_code import code_digits
-from attnexp.select.collect import collect
+from attnexp.select.collect import collect_asked
 from attnexp.select.renaming import KEPT, Renaming
 
 if TYPE_CHECKING:
@@ -239,6 +239,8 @@ def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
 def load_results(*paths: str | Path, results_version: int = RESULTS_VERSION) -> "pd.DataFrame":
     """Return all runs at or below the folders (`outputs` by default), one row per run.
 
+    Without folders the runs of cards, claims and chapters are left out.
+
     Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
     path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
     `peak_memory_mb`), where it ran (`device`, `torch`, `code`, `commit`, ...), `key` and `folder`.
@@ -248,7 +250,7 @@ def load_results(*paths: str | Path, results_version: int = RESULTS_VERSION) -> 
 
     Raises RequestError for a path that is not a folder.
     """
-    collected = collect(paths or ("outputs",), results_version)
+    collected = collect_asked(paths, results_version)
     frame = make_frame(collected.runs)
     table = typed(frame.data)
     table.attrs |= {"better": frame.better, "skipped": collected.left_out}

@@ -10,7 +10,7 @@ from attnexp.runs.folder import Run
 from attnexp.runs.plan_file import StoredPlan, read_plans
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import clean
-from attnexp.select.collect import collect
+from attnexp.select.collect import OUTPUTS, collect_asked
 
 LONGEST = 1e8
 """Seconds of a run, three years, beyond which its duration is not believed."""
@@ -28,7 +28,8 @@ class Progress:
     to be run again. `to_do` are the folders of jobs that the plan of a sweep names and that have
     not begun. `seconds_left` estimates when all will have finished, None if no run has.
     `skipped` names folders that cannot be read, with the reasons. `of_other_versions` says how many
-    runs are of other results versions, which are not counted.
+    runs are of other results versions, `of_studies` how many are of cards, claims and chapters:
+    they are not counted.
     """
 
     counts: dict[str, int]
@@ -38,14 +39,18 @@ class Progress:
     seconds_left: float | None
     skipped: list[str]
     of_other_versions: list[str]
+    of_studies: list[str]
 
 
-def progress_of(root: Path) -> Progress:
+def progress_of(folder: Path | None) -> Progress:
     """Return the progress of the runs at or below a folder.
+
+    Without a folder it is that of `outputs`, but for the runs of cards, claims and chapters.
 
     Raises RequestError for a path that is not a folder.
     """
-    collected = collect([root])
+    collected = collect_asked(() if folder is None else [folder])
+    root = Path(OUTPUTS) if folder is None else folder
     plans = list(read_plans(root))
     planned = {job for plan in plans if isinstance(plan, StoredPlan) for job in plan.jobs}
     runs = {_name(run, root): run for run in collected.runs}
@@ -62,6 +67,7 @@ def progress_of(root: Path) -> Progress:
         seconds_left=_seconds_left(list(runs.values()), len(running), waiting),
         skipped=[*collected.skipped, *(plan for plan in plans if isinstance(plan, str))],
         of_other_versions=collected.of_other_versions,
+        of_studies=collected.apart,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 from attnexp.runs.folder import Run
-from attnexp.select.collect import OUTPUTS, collect
+from attnexp.select.collect import OUTPUTS, collect_asked
 
 LAST = "last"
 
@@ -23,7 +23,7 @@ def path_of(word: str) -> str:
     """
     if os.path.lexists(word) or not word or os.sep in word or not os.path.isdir(OUTPUTS):
         return word
-    collected = collect([OUTPUTS])
+    collected = collect_asked(())
     runs = numbered(collected.runs)
     if word == LAST and runs:
         return runs[-1].path

@@ -8,7 +8,7 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError, nearest_text, shortened
 from attnexp.runs.folder import Run
 from attnexp.runs.key import RESULTS_VERSION
-from attnexp.select.collect import OUTPUTS, Collected, collect
+from attnexp.select.collect import OUTPUTS, Collected, collect_asked
 
 if TYPE_CHECKING:
     from attnexp.select.frame import Frame
@@ -22,17 +22,16 @@ def selected(
 ) -> list[Run]:
     """Return the runs of a results version at or below the paths that fit the test `where`.
 
-    The path is `outputs` by default.
+    Without paths these are the runs below `outputs`, but for those of cards, claims and chapters.
 
     Says which folders could not be read. Raises RequestError for paths without runs, and for a test
     that makes no sense or that no run passes.
     """
-    places = [str(path) for path in paths] or [OUTPUTS]
-    collected = collect(places, version)
+    collected = collect_asked(paths, version)
     say_left_out(collected)
     if not collected.runs:
         of = f" of results version {version}" if collected.others else ""
-        raise RequestError(f"there are no runs{of} below {', '.join(places)}")
+        raise RequestError(f"there are no runs{of} below {', '.join(map(str, paths)) or OUTPUTS}")
     if where is None:
         return collected.runs
     from attnexp.select.frame import make_frame
@@ -62,9 +61,9 @@ def none_fits(frame: "Frame", where: str) -> str:
 
 
 def say_left_out(collected: Collected) -> None:
-    """Print a line each about runs that are set aside, of other versions, and that are running."""
+    """Print a line each about runs that are set aside, of other versions or studies, or running."""
     warn_skipped(collected.skipped)
-    for sentence in collected.of_other_versions:
+    for sentence in (*collected.of_other_versions, *collected.apart):
         console.warn_aside(sentence)
     if count := len(collected.begun):
         console.warn_aside(f"{count} {'is' if count == 1 else 'are'} running")

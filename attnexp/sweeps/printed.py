@@ -20,7 +20,7 @@ from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text, read_summary
 from attnexp.runs.user_code import warn_of_reads
-from attnexp.select.collect import Collected
+from attnexp.select.collect import OUTPUTS, Collected
 from attnexp.sweeps.job_outcome import JobOutcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
 
@@ -110,15 +110,14 @@ def show_results(composer: Composer, plan: Plan) -> None:
         experiment = composer.config.hydra.runtime.choices.get("experiment")
         name = experiment or pictures_name(composer.config.hydra.overrides.task)
         _show_pictures(ended, root / FIGURES / name, anew=bool(plan.to_do))
-    where = shlex.quote(console.relative(root))
+    folder = console.relative(root)
+    where = "" if folder == OUTPUTS else f" {shlex.quote(folder)}"
     console.print_line("next:")
-    console.print_line(f"  attnexp results {where}  # the table of all runs")
+    console.print_line(f"  attnexp results{where}  # the table of all runs")
     if ended:
         run = shlex.quote(console.relative(ended[0].folder))
         console.print_line(f"  attnexp plot {run}  # the pictures of one run")
-        console.print_line(
-            f"  attnexp report {where}  # one page with tables, curves and attention"
-        )
+        console.print_line(f"  attnexp report{where}  # one page with tables, curves and attention")
 
 
 def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:

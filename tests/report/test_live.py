@@ -105,7 +105,7 @@ def test_planned_runs_are_waited_for(regression_run, tmp_path, monkeypatch):
 )
 def test_the_time_left_is_said(seconds, text):
     counts = {"done": 3, "running": 1, "to do": 8}
-    assert report.progress_text([Progress(counts, [], [], [], seconds, [], [])]).en == text
+    assert report.progress_text([Progress(counts, [], [], [], seconds, [], [], [])]).en == text
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Finding and reading runs: what is taken, what is set aside and why."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,9 +11,12 @@ import msgspec
 import pytest
 from stored_runs import change_summary
 
+from attnexp import load_results, load_runs
+from attnexp.cli.parser import run_verb
 from attnexp.core.errors import RequestError
 from attnexp.runs.summary import read_summary
-from attnexp.select.collect import collect
+from attnexp.select.collect import collect, collect_asked
+from attnexp.select.reference import path_of
 
 HOLDER = """
 import sys
@@ -152,3 +156,52 @@ def test_a_folder_that_is_not_there_leads_to_the_run_that_is_around_it(write_run
         collect([run / "outputs"])
     with pytest.raises(RequestError, match="give the folder of a run"):
         collect([run.parent / "others"])
+
+
+STUDIES = {"cards": 2, "claims/nw_rate": 3, "pooling": 1, "bahdanau/reverse": 2}
+"""Runs below the folders of a card, a claim and two chapters."""
+
+
+@pytest.fixture
+def with_studies(write_run, tmp_path, monkeypatch):
+    """A folder with three runs of one's own, one of them in a folder of one's own, and studies."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "mine/c"):
+        write_run(name, {"seed": 1})
+    for folder, number in STUDIES.items():
+        for seed in range(number):
+            write_run(f"{folder}/run{seed}", {"seed": seed})
+    return tmp_path
+
+
+def test_runs_of_studies_are_left_out_and_counted_unless_a_folder_is_asked_for(with_studies):
+    found = collect_asked(())
+    assert [run.path for run in found.runs] == ["outputs/a", "outputs/b", "outputs/mine/c"]
+    assert sorted(found.apart) == [
+        "1 run below outputs/pooling is left out: attnexp results outputs/pooling",
+        "2 runs below outputs/bahdanau are left out: attnexp results outputs/bahdanau",
+        "2 runs below outputs/cards are left out: attnexp results outputs/cards",
+        "3 runs below outputs/claims are left out: attnexp results outputs/claims",
+    ]
+    asked = collect_asked(["outputs"])
+    assert (len(asked.runs), asked.apart) == (11, [])
+    assert len(collect_asked(["outputs/cards"]).runs) == 2
+
+
+def test_verbs_and_python_leave_out_the_same_runs(with_studies, capsys):
+    assert len(load_results()) == len(load_runs()) == 3
+    assert len(load_results("outputs")) == len(load_runs("outputs")) == 11
+    assert len(load_results().attrs["skipped"]) == 4
+    run_verb("results", ["--runs", "--format", "csv"])
+    run_verb("status", ["--format", "json"])
+    told = capsys.readouterr()
+    rows, status = told.out.strip().rsplit("\n", 1)
+    assert len(rows.splitlines()) == 4
+    assert json.loads(status)["counts"] == {"done": 3}
+    assert told.err.count("2 runs below outputs/cards are left out") == 2
+
+
+def test_a_number_is_that_of_the_table_of_runs(with_studies):
+    assert path_of("3").startswith("outputs/")
+    with pytest.raises(RequestError, match="'4' is neither a folder nor a run below outputs"):
+        path_of("4")
