@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 768,
+    "core": 770,
     "version": 1,
     "stats": 467,
     "scores": 636,
@@ -67,14 +67,14 @@ MOST_LINES = {
     "tasks": 983,
     "runs": 1_967,
     "select": 999,
-    "tables": 2_064,
+    "tables": 2_071,
     "plots": 2_129,
     "report": 504,
     "trackers": 191,
     "imported": 813,
     "training": 2_079,
     "config": 1_912,
-    "sweeps": 1_865,
+    "sweeps": 1_884,
     "notebooks": 104,
     "probe": 862,
     "tracing": 307,
@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 895,
     "attend": 385,
     "course": 497,
-    "cli": 2_200,
+    "cli": 2_208,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

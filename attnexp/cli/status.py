@@ -73,12 +73,23 @@ def show(progress: "Progress") -> None:
     counts = progress.counts.items()
     _print([{"status": status, "runs": str(count)} for status, count in counts], right=["runs"])
     _print(progress.running)
-    _print(progress.ended_early)
+    _print(_by_error(progress.ended_early))
     if progress.seconds_left is not None:
         left = timedelta(seconds=round(progress.seconds_left))
         at_once = len(progress.running)
         pace = f"at {at_once} at a time" if at_once else "one at a time; nothing is running"
         console.print_line(f"about {left} left {pace}")
+
+
+def _by_error(rows: "Sequence[Row]") -> "list[Row]":
+    """Return the runs to run again, a row for those of one status and one error."""
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        alike.setdefault((row["status"], row["error"]), []).append(row)
+    name = "to run again"
+    return [
+        {**own[0], name: console.with_more(own[0][name], len(own) - 1)} for own in alike.values()
+    ]
 
 
 def _print(rows: "Sequence[Row]", right: Sequence[str] = ()) -> None:

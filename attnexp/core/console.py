@@ -194,6 +194,11 @@ def setting_text(value: object) -> str:
     return number_text(value)
 
 
+def with_more(text: str, number: int) -> str:
+    """Return a text and the number of others like it, as in `a and 3 more`."""
+    return f"{text} and {number} more" if number else text
+
+
 def count_text(number: int, noun: str) -> str:
     """Return a number with its noun, as in `1 run` and `2 runs`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

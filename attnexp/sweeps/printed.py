@@ -80,15 +80,22 @@ def warn_of_code(plan: Plan) -> None:
 
 
 def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, JobOutcome]) -> None:
-    """Show the number of jobs with each outcome, and the jobs that failed."""
+    """Show the number of jobs with each outcome, and the errors of the jobs that failed."""
     ends = [(job, outcomes.get(job.folder, JobOutcome(Status.NEW))) for job in jobs]
     _show_counts((outcome.status for _, outcome in ends), attrgetter("word"))
+    by_error: dict[str, list[PlannedJob]] = {}
+    for job, outcome in ends:
+        if outcome.status is Status.FAILED:
+            by_error.setdefault(first_line(outcome.error), []).append(job)
     failed = [
-        (job.label, first_line(outcome.error), console.relative(job.folder / "attnexp.log"))
-        for job, outcome in ends
-        if outcome.status is Status.FAILED
+        (
+            console.with_more(jobs[0].label, len(jobs) - 1),
+            error,
+            console.relative(jobs[0].folder / "attnexp.log"),
+        )
+        for error, jobs in by_error.items()
     ]
-    _show_rows(["failed", "error", "log"], failed, "failed job")
+    _show_rows(["failed", "error", "log"], failed, "error")
 
 
 def show_results(composer: Composer, plan: Plan) -> None:

@@ -42,6 +42,7 @@ class SweepProgress:
         self.outcomes: dict[Path, JobOutcome] = {}
         self.elsewhere: set[Path] = set()
         self.failed = 0
+        self._errors: set[str] = set()
         self._jobs = list(jobs)
         self._running: dict[Path, PlannedJob] = {}
         self._seen: dict[Path, Stamp] = {job.folder: stamp(job.folder) for job in self._jobs}
@@ -67,16 +68,17 @@ class SweepProgress:
         return [job for job in self._jobs if job.folder not in self.outcomes]
 
     def record(self, job: PlannedJob, outcome: JobOutcome) -> None:
-        """Record the outcome of a job, and print it if the job has failed."""
+        """Record the outcome of a job, and print its error if no job has failed by it before."""
         with self._guard:
             known = self.outcomes.get(job.folder)
             self.outcomes[job.folder] = outcome
             self._running.pop(job.folder, None)
         if outcome.status is Status.FAILED and (known is None or known.status is not Status.FAILED):
-            console.screen.out.print(
-                f"[bad]failed:[/] {escape(job.label)}: {escape(first_line(outcome.error))}",
-                soft_wrap=True,
-            )
+            error = first_line(outcome.error)
+            if error not in self._errors:
+                text = f"[bad]failed:[/] {escape(job.label)}: {escape(error)}"
+                console.screen.out.print(text, soft_wrap=True)
+            self._errors.add(error)
             self.failed += 1
             self._on_failure()
 

@@ -98,6 +98,19 @@ def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
         advance(len(several), "")
 
 
+def require_devices(plan: Plan) -> None:
+    """Raise RequestError for a device of a job to do that this machine lacks."""
+    names = {str(job.settings["device"]): job for job in reversed(plan.to_do)}
+    for name, job in names.items():
+        if name not in ("auto", "cpu"):
+            from attnexp.training.device import choose_device  # which imports PyTorch
+
+            try:
+                choose_device(name)
+            except RequestError as error:
+                raise RequestError(f"{job.label}: {error}") from error
+
+
 def run_compared(
     composer: Composer,
     plan: Plan,
@@ -123,11 +136,14 @@ def run_compared(
 def run_plan(composer: Composer, plan: Plan, executor: Executor, fail_fast: bool) -> None:
     """Run the jobs of a plan that have not finished, with the plan on disk until all have.
 
-    Raises RequestError if the plan cannot be written, and as `Scheduler.run`.
+    Raises RequestError if this machine lacks a device or the plan cannot be written, and as
+    `Scheduler.run`.
     """
     root = Path(composer.config.hydra.sweep.dir).absolute()
     stored = StoredPlan.of(root, [job.folder for job in plan.jobs])
     if plan.to_do:
+        if composer.config.hydra.launcher._target_ in OWN_LAUNCHERS:
+            require_devices(plan)
         with writable("output_dir", root):
             stored.write()
         gpus = visible_gpus()

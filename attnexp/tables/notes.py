@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.console import count_text, number_text, setting_text
+from attnexp.core.errors import shortened
 from attnexp.core.language import translate
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
+from attnexp.runs.settings import clean
 from attnexp.runs.summary import ENDED
 from attnexp.runs.user_code import changed_modules, code_digits
 from attnexp.select.configurations import is_data
@@ -283,6 +285,13 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
             f"({listed(f'{number} {state}' for state, number in early.items() if number).en}), "
             "which may make their rows look better than they are"
         )
+    failed = Counter(
+        clean(shortened((run.summary.error or "no reason is known").partition("\n")[0], 160))
+        for run in table.frame.runs
+        if run.status is Status.FAILED and not run.summary.diverged
+    )
+    for error, number in failed.most_common():
+        yield f"{count_text(number, 'run')} failed: {error}"
     for i, metric in enumerate(table.metrics):
         values = table.frame.data[metric][table.frame.finished]
         filled = sum(own[i].worst.get(Status.FINISHED, 0) for own in table.entries)

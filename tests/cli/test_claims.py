@@ -440,7 +440,7 @@ def test_runs_of_a_claim_are_probed_and_drawn_and_are_ordinary_runs(
     assert re.findall(r"^skipped +([0-9]+)$", record, re.MULTILINE) == ["2"]
     assert len(list(stored.glob("*/interventions.csv"))) == 2
     assert list(stored.glob("figures/loss*.png"))
-    assert "gaussian_learned" in succeeds("results").stdout
+    assert "gaussian_learned" in succeeds("results", "outputs/claims").stdout
 
 
 @pytest.mark.first(1)
