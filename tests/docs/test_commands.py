@@ -154,8 +154,9 @@ def outputs(finished_runs, tmp_path, monkeypatch):
     return {name: f"outputs/{folder.name}" for name, folder in finished_runs.items()}
 
 
-OF_OTHER_RUNS = ("chapter", "--kind lengths", "by_length@16")
-"""Words of commands on runs of a chapter, and on runs that are tested beyond their training."""
+OF_OTHER_RUNS = ("chapter", "--kind lengths", "by_length@16", "laplace", "figures/loss.png")
+"""Words of commands on runs of a chapter, runs that are tested beyond their training, runs of a
+score of one's own, and a picture of a sweep."""
 
 
 @pytest.mark.slow
