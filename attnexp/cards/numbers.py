@@ -38,7 +38,7 @@ def row_result(
     `runs` are those of its `jobs` that have begun, and `why` says why some have no result.
     """
     numbers, sample = _numbers(task, runs)
-    counted = sum(map(has_ended, runs))
+    counted = sum(run.has_ended for run in runs)
     result = RowResult(
         row.label,
         list(row.words),
@@ -117,7 +117,7 @@ def _working(runs: Sequence[Run], task: SizedTrial, works: Works) -> dict[str, d
     """
     found: dict[str, dict[int, float]] = {task.metric: {}, TOO_SMALL: {}, TOO_LARGE: {}}
     for seed in dict.fromkeys(run.seed for run in runs):
-        ended = [run for run in runs if run.seed == seed and has_ended(run)]
+        ended = [run for run in runs if run.seed == seed and run.has_ended]
         if len(ended) < task.runs_per_seed:
             continue
         numbers = [number_of(run, task.trial.metric) for run in ended]
@@ -132,11 +132,6 @@ def _working(runs: Sequence[Run], task: SizedTrial, works: Works) -> dict[str, d
             found[TOO_SMALL][seed] = float(sum(value < min(working) for value in tried))
             found[TOO_LARGE][seed] = float(sum(value > max(working) for value in tried))
     return found
-
-
-def has_ended(run: Run) -> bool:
-    """Return whether a run has finished or diverged."""
-    return run.finished or run.summary.diverged
 
 
 def _largest(runs: Sequence[Run], name: str) -> dict[int, float]:

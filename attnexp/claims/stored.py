@@ -148,7 +148,7 @@ def first_job(
 def ended_runs(folder: Path) -> list[Run]:
     """Return the runs below a folder that finished or diverged, none if it is not there."""
     found = collect([folder]).runs if os.path.isdir(folder) else []
-    return [run for run in found if run.finished or run.summary.diverged]
+    return [run for run in found if run.has_ended]
 
 
 def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = FOLDER) -> Evidence:

@@ -218,6 +218,11 @@ def none_of(name: str, names: Collection[str], command: str = "") -> str:
     return with_choices(problem, nearest, choose(name, names, command, nearest))
 
 
+def first_line(error: str | None, unknown: str = "no reason is known") -> str:
+    """Return the first line of an error, or of `unknown` without one."""
+    return (error or unknown).strip().partition("\n")[0]
+
+
 def shortened(text: str, most: int = LONGEST) -> str:
     """Return a sentence in which the middle is left out if it has more characters than that.
 

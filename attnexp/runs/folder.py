@@ -64,6 +64,11 @@ class Run:
         return self.status is Status.FINISHED
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the run has finished, or has diverged, which counts as the worst value."""
+        return self.finished or self.summary.diverged
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """The resolved configuration, nested."""
         return self.summary.config

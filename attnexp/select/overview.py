@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from attnexp.core.errors import first_line
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run
 from attnexp.runs.plan_file import StoredPlan, read_plans
@@ -91,7 +92,7 @@ def _running(name: str, run: Run) -> Row:
 
 
 def _ended(name: str, run: Run) -> Row:
-    error = (run.summary.error or "its process is gone").strip().partition("\n")[0]
+    error = first_line(run.summary.error, "its process is gone")
     return {"to run again": clean(name), "status": run.status.word, "error": clean(error)}
 
 

@@ -19,8 +19,3 @@ class JobOutcome:
     status: Status
     error: str | None = None
     warning: str | None = None
-
-
-def first_line(error: str | None) -> str:
-    """Return the first line of an error."""
-    return (error or "no reason is known").strip().partition("\n")[0]

@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from attnexp.core import console
+from attnexp.core.errors import first_line
 from attnexp.runs.files import FIGURES, UnreadableRunError, file_word
 from attnexp.runs.folder import Run
 from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
@@ -21,7 +22,7 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text, read_summary
 from attnexp.runs.user_code import warn_of_reads
 from attnexp.select.collect import OUTPUTS, Collected
-from attnexp.sweeps.job_outcome import JobOutcome, first_line
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
 
 log = logging.getLogger(__name__)

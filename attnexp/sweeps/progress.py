@@ -16,12 +16,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from attnexp.core import console
+from attnexp.core.errors import first_line
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import read_summary
-from attnexp.sweeps.job_outcome import JobOutcome, first_line
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.plan import PlannedJob
 
 INTERVAL = 0.25

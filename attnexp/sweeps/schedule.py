@@ -11,12 +11,19 @@ from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
 from attnexp.config.words import check_unused
 from attnexp.core import console
-from attnexp.core.errors import MachineError, RequestError, RunFailedError, is_full, writable
+from attnexp.core.errors import (
+    MachineError,
+    RequestError,
+    RunFailedError,
+    first_line,
+    is_full,
+    writable,
+)
 from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.runs.run_status import Status
-from attnexp.sweeps.job_outcome import JobOutcome, first_line
+from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.batched import BatchedExecutor
 from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.console import count_text, number_text, setting_text
-from attnexp.core.errors import shortened
+from attnexp.core.errors import first_line, shortened
 from attnexp.core.language import translate
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
@@ -54,6 +54,7 @@ def results(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
     of_means = (
         _left_out,
+        _older,
         _several_codes,
         _fixed,
         _at_chance,
@@ -286,7 +287,7 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
             "which may make their rows look better than they are"
         )
     failed = Counter(
-        clean(shortened((run.summary.error or "no reason is known").partition("\n")[0], 160))
+        clean(shortened(first_line(run.summary.error), 160))
         for run in table.frame.runs
         if run.status is Status.FAILED and not run.summary.diverged
     )
@@ -297,6 +298,10 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
         filled = sum(own[i].worst.get(Status.FINISHED, 0) for own in table.entries)
         if gone := int((~np.isfinite(values)).sum()) - filled:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
+
+
+def _older(table: ResultsTable) -> Iterable[str]:
+    """Older runs of the same settings and seed as one that counts, those of other code apart."""
     other = [one for one in table.older if one.run.summary.code != one.by.summary.code]
     if same := len(table.older) - len(other):
         yield f"means leave out {count_text(same, 'older run')} of the same settings and seed"

@@ -32,11 +32,12 @@ from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers, resolved
 from attnexp.config.trust import without_user_modules
 from attnexp.core import console
+from attnexp.core.errors import first_line
 from attnexp.runs import lock
 from attnexp.runs.place import Place
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text
-from attnexp.sweeps.job_outcome import GRACE, JobOutcome, first_line
+from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.plan import Composer, PlannedJob, make_portable
 from attnexp.sweeps.pool import WorkerProcess
