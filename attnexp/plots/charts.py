@@ -17,6 +17,7 @@ from attnexp.plots.lines import fitted_curve, has_fit, runs_of, training_points,
 from attnexp.runs.attention import same_examples
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
+from attnexp.select.renaming import KEPT, Renaming
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,12 @@ def common(rows: Sequence[Mapping[Any, float]]) -> tuple[NDArray[np.float64], ND
     return np.array(x, np.float64), np.array([[row[at] for at in x] for row in rows], np.float64)
 
 
-def chart_of_columns(comparison: Comparison, columns: Sequence[str]) -> CurveChart:
+def chart_of_columns(
+    comparison: Comparison, columns: Sequence[str], names: Renaming = KEPT
+) -> CurveChart:
     """Return columns of metrics.csv over the epochs at which all seeds of a curve have a value.
 
-    Configurations that lack a column in a run have no curve.
+    Configurations that lack a column in a run have no curve. Columns have their new names.
     """
     curves = [
         SeedCurve(one.label, place, *common([_by_epoch(run, column) for run in one.runs]), part)
@@ -85,7 +88,7 @@ def chart_of_columns(comparison: Comparison, columns: Sequence[str]) -> CurveCha
         if all(column in run.epochs for run in one.runs for column in columns)
         for part, column in enumerate(columns)
     ]
-    parts = [*map(words, columns)]
+    parts = [words(column, names) for column in columns]
     name = parts[0] if len(parts) == 1 else said("loss")
     log = wants_log(columns, all_values(curves))
     return CurveChart(capitalized(name), said("epoch"), name, curves, log, parts=parts)

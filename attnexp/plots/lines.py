@@ -19,7 +19,7 @@ from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import error_text
 from attnexp.select.configurations import Comparison
-from attnexp.select.renaming import Renaming
+from attnexp.select.renaming import KEPT, Renaming
 from attnexp.select.selection import warn_skipped
 from attnexp.stats.intervals import Spread
 
@@ -91,16 +91,22 @@ def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
     return [name for name in there if trained and all(name in losses for losses in trained)]
 
 
-def words(column: str) -> Phrase:
-    """Return a column of metrics.csv in words."""
+def words(column: str, names: Renaming = KEPT) -> Phrase:
+    """Return a column of metrics.csv by its new name or, of validation, that of its metric.
+
+    Without one it is in words.
+    """
+    if (title := names.title(column)) != column:
+        return title
     if column == "loss":
         return said("training loss")
-    plain = column.replace("_", " ")
-    metric = plain.removeprefix("val ")
-    if metric == plain:
-        return plain
-    known = {"loss": said("loss"), "exact match": said("exact match")}
-    return said("validation {metric}", metric=known.get(metric, metric))
+    metric = column.removeprefix("val_")
+    if metric == column:
+        return column.replace("_", " ")
+    known = {"loss": said("loss"), "exact_match": said("exact match")}
+    title = names.title(metric)
+    shown = known.get(metric, metric.replace("_", " ")) if title == metric else title
+    return said("validation {metric}", metric=shown)
 
 
 def wants_log(columns: Sequence[str], values: NDArray[np.float64]) -> bool:

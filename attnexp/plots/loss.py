@@ -31,7 +31,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     columns = asked_columns(runs, metric)
     if not columns:
         return
-    chart = chart_of_columns(comparison, columns)
+    chart = chart_of_columns(comparison, columns, options.style.names)
     if not chart.curves:
         raise RequestError(f"no configuration has {choices_text(columns)} in all its runs")
     figure, axes, lines = chart_axes(comparison, chart)

@@ -65,7 +65,8 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     names = [wrapped(name, NAMES) for name, _ in rows]
     wide = max((text_width(line, 8) for name in names for line in name.splitlines()), default=0.0)
     tall = sum(ROW * max(1.0, 0.6 * (name.count("\n") + 1)) for name in names) + 0.6
-    title = title_of(comparison, number)
+    shown = options.style.names.title(number)
+    title = title_of(comparison, shown)
     seeded = any(sample.spread.n > 1 for _, sample in rows)
     subtitle = SEEDED if seeded else seed_of(comparison)
     figure = new_figure(wide + AXIS, HEAD + max(tall, 1.2), title, translate(subtitle))
@@ -87,7 +88,7 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     axes.set_gid(ROWS)
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel(number)
+    axes.set_xlabel(shown)
     yield "metric", figure
 
 

@@ -104,7 +104,7 @@ class Style:
     - `font` is the font of text, if it is not the default.
     - `dpi` are the dots per inch of a PNG.
     - `title` replaces the title.
-    - `names` gives other names to configurations and in titles.
+    - `names` gives other names to configurations, their settings and metrics.
     """
 
     width: float | None = None
@@ -131,8 +131,10 @@ class Style:
 
         Its first text is its title, and the second, if there is one, its subtitle.
         """
-        title = figure.texts[0]
-        title.set_text(self.names(title.get_text()) if self.title is None else self.title)
+        for text in figure.texts:
+            text.set_text(self.names.sentence(text.get_text()))
+        if self.title is not None:
+            figure.texts[0].set_text(self.title)
         for axes in figure.axes:
             if axes.get_legend() is None:
                 name_lines(axes, at_ends=self.width is None or self.width >= DIRECT_FROM)

@@ -63,9 +63,9 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     if not grids or not rows:
         grids, rows = {}, names
     labels = [label for _, label, _, _ in probed]
-    parts = [said("dashed: with the learned weights")]
+    parts, shown = [said("dashed: with the learned weights")], options.style.names.title(metric)
     if grids:
-        parts.append(said("squares: change of {metric} when the head is taken out", metric=metric))
+        parts.append(said("squares: change of {metric} when the head is taken out", metric=shown))
     below = translate(joined(said("; "), parts))
     heads_across = _grids_across(grids, options.style)
     title = title_of(comparison, said("Interventions"))
@@ -74,7 +74,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     axes.set_gid(ROWS)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel(metric)
+    axes.set_xlabel(shown)
     axes.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
     end = max((float(np.nanmax(np.abs(grid))) for grid in grids.values()), default=0.0)
     for (part, changes), square in zip(grids.items(), squares, strict=True):

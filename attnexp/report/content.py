@@ -112,7 +112,7 @@ def report_content(
     further = [*report.further, *(f"left out of pictures: {reason}" for reason in left_out)]
     grids = zip(tables, report.grids[::2], report.grids[1::2], strict=True)
     data = [
-        _data(one, place_of(one, tables), models(one) if models else (), further)
+        _data(one, place_of(one, tables), models(one) if models else (), further, renaming)
         for one in compared
     ]
     return Page(
@@ -126,18 +126,18 @@ def report_content(
         notes=report.notes,
         further=further,
         language=language,
-        live=Live(progress, [*_running(runs)]) if progress else None,
+        live=Live(progress, [*_running(runs, renaming)]) if progress else None,
     )
 
 
-def _running(runs: Sequence[Run]) -> Iterable[Chart]:
+def _running(runs: Sequence[Run], renaming: Renaming) -> Iterable[Chart]:
     """Yield the charts of the epochs so far of the runs that are running, by data set."""
     going = [run for run in runs if run.status is Status.RUNNING and run.epochs]
     for data in dict.fromkeys(run.data for run in going):
         own = [run for run in going if run.data == data]
-        names = labels(make_frame(own))
+        names = labels(make_frame(own, renaming))
         each = [Configuration(name, (run,)) for name, run in zip(names, own, strict=True)]
-        for chart in _training(Comparison(data, tuple(each))):
+        for chart in _training(Comparison(data, tuple(each)), renaming):
             lines = [_of_seed(line, own[line.place or 0]) for line in chart.lines]
             yield replace(chart, lines=lines, title=said("{what}: {text}", what=data, text=chart.y))
 
@@ -147,13 +147,17 @@ def _of_seed(line: Series, run: Run) -> Series:
 
 
 def _data(
-    comparison: Comparison, result: int, models: Sequence[Model], further: list[str]
+    comparison: Comparison,
+    result: int,
+    models: Sequence[Model],
+    further: list[str],
+    renaming: Renaming,
 ) -> DataSection:
     made = partial(_made, comparison.data, further)
-    losses = made("losses", lambda: [*_training(comparison)])
+    losses = made("losses", lambda: [*_training(comparison, renaming)])
     fit = made("fit", lambda: chart_of_fit(comparison))
     return DataSection(
-        comparison.data,
+        renaming(comparison.data),
         result,
         [*(losses or ()), *([_chart(fit)] if fit else ())],
         made("attention", lambda: _attention(comparison)),
@@ -172,7 +176,7 @@ def _made(data: str, further: list[str], what: str, make: Callable[[], Part]) ->
         return None
 
 
-def _training(comparison: Comparison) -> Iterable[Chart]:
+def _training(comparison: Comparison, renaming: Renaming) -> Iterable[Chart]:
     """Yield a chart for every loss, and for the primary metric if it was validated.
 
     A line is a configuration, with its band over seeds. A column without a finite number has
@@ -182,7 +186,7 @@ def _training(comparison: Comparison) -> Iterable[Chart]:
     primary = {f"val_{run.summary.primary}" for run in runs}
     there = dict.fromkeys(name for run in runs for name in run.epochs if name in primary)
     for column in [*asked_columns(runs, None), *there]:
-        chart = chart_of_columns(comparison, [column])
+        chart = chart_of_columns(comparison, [column], renaming)
         if np.isfinite(all_values(chart.curves)).any():
             yield _chart(chart)
 

@@ -53,7 +53,8 @@ def compared_text(table: ResultsTable, results: Grid) -> Text:
     if table.metrics:
         metric = table.metrics[0]
         better = table.frame.better.get(metric)
-        parts.append(joined(said(", "), [metric, better_words(better)]) if better else metric)
+        title = table.titles[metric]
+        parts.append(joined(said(", "), [title, better_words(better)]) if better else title)
     return joined(said("; "), parts)
 
 
@@ -75,7 +76,7 @@ def _dots(table: ResultsTable) -> Dots | None:
     log = spread_over_powers([entry.spread for entry in shown])
     metric, omitted = table.metrics[0], len(rows) - len(shown)
     dots = [_dot(table, *each) for each in zip(shown, _above(table, shown), strict=True)]
-    return Dots(metric, table.frame.better.get(metric), log, omitted, dots)
+    return Dots(table.titles[metric], table.frame.better.get(metric), log, omitted, dots)
 
 
 def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[Phrase]:
@@ -140,7 +141,7 @@ def every_run(frame: Frame) -> Iterable[TextTable]:
     for own in frame.groups(name for name in frame.choices if name == "data"):
         name = own.data["data"].iat[0] if "data" in frame.choices else "Runs"
         grid = _without_gaps(runs_report(own, []).grids[0])
-        headline = set(own.data["primary"])
+        headline = {frame.renaming.title(str(metric)) for metric in own.data["primary"]}
         spare = [
             i
             for i, head in enumerate(grid.columns)

@@ -24,6 +24,7 @@ from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Summary
 from attnexp.runs.user_code import code_digits
 from attnexp.select.collect import collect_asked
+from attnexp.select.names import short_names
 from attnexp.select.renaming import KEPT, Renaming
 
 if TYPE_CHECKING:
@@ -144,11 +145,20 @@ class Frame:
 
     def shown(self, name: str, value: Any) -> Any:
         """Return a label as readers see it: another name, if the value has one in the column."""
-        if not self.renaming or value is None or name not in self.factors:
+        if not self.renaming or value is None or name not in (*self.factors, "primary"):
             return value
+        if name == "primary":
+            return self.renaming.title(value)
         text = str(value) if name in self.choices else f"{name}={setting_text(value)}"
-        renamed = self.renaming(text)
+        renamed = self.renaming.parts(text)
         return value if renamed == text else renamed
+
+    def titles(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the heads of columns: their other names, or else short ones."""
+        return {
+            name: short if (title := self.renaming.title(name)) == name else title
+            for name, short in short_names(names).items()
+        }
 
     def shown_column(self, name: str) -> list[Any]:
         """Return the values of a column as readers see them."""

@@ -1,7 +1,7 @@
-"""Other names for rows: of choices, of settings with their values, and of whole labels."""
+"""Other names for rows, columns and metrics."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 PATH = r"(?:\w+\.)*"
@@ -10,25 +10,46 @@ PATH = r"(?:\w+\.)*"
 
 @dataclass(frozen=True)
 class Renaming:
-    """The names that replace parts of labels: `{"additive": "Bahdanau", "width=1": "narrow"}`.
+    """The names that readers see in place of those of the runs.
 
-    A name of several parts, such as `gaussian, width=1`, replaces the whole label. A setting may
-    have its full name or the end of it.
+    `names` replaces parts of labels: `{"additive": "Bahdanau", "width=1": "narrow"}`. A name of
+    several parts, such as `gaussian, width=1`, replaces the whole label; its settings may have
+    their full name or the end of it. `settings` replaces names of settings and groups,
+    `{"model.hidden_dim": "size", "hidden_dim": "size"}`, with each form in which a label may have
+    them. `metrics` replaces names of metrics.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.names)
+        return bool(self.names or self.settings or self.metrics)
 
     def __call__(self, text: str) -> str:
-        """Return a text in which whole words are replaced, the longest ones first."""
-        if not self.names:
-            return text
-        olds = sorted(self.names, key=len, reverse=True)
-        words = "|".join(f"(?P<n{i}>{_pattern(old)})" for i, old in enumerate(olds))
-        found = re.compile(rf"(?<![\w.=-])(?:{words})(?![\w=-]|\.\w)")
-        return found.sub(lambda match: self.names[olds[int(str(match.lastgroup)[1:])]], text)
+        """Return a label in which parts, and then the names of settings, are replaced."""
+        named = self.parts(text)
+        return _replaced(
+            named, self.settings, r"(?<![\w.])", "(?==)", map(re.escape, self.settings)
+        )
+
+    def parts(self, text: str) -> str:
+        """Return a label in which choices and settings with their values are replaced.
+
+        Of several names the longest one counts.
+        """
+        return _replaced(
+            text, self.names, r"(?<![\w.=-])", r"(?![\w=-]|\.\w)", map(_pattern, self.names)
+        )
+
+    def sentence(self, text: str) -> str:
+        """Return a text in which labels and the names of metrics are replaced."""
+        words = map(re.escape, self.metrics)
+        return _replaced(self(text), self.metrics, r"(?<![\w.@=-])", r"(?![\w@-]|\.\w)", words)
+
+    def title(self, name: str) -> str:
+        """Return the head of the column of a setting, a group or a metric."""
+        return self.settings.get(name) or self.metrics.get(name, name)
 
     def whole(self, label: str) -> str | None:
         """Return the name of a label of several parts, if it has one."""
@@ -39,6 +60,18 @@ class Renaming:
 
 
 KEPT = Renaming()
+
+
+def _replaced(
+    text: str, names: Mapping[str, str], before: str, after: str, patterns: Iterable[str]
+) -> str:
+    """Return a text in which the patterns of names, between two others, give the new names."""
+    if not names:
+        return text
+    own = sorted(zip(names, patterns, strict=True), key=lambda each: len(each[0]), reverse=True)
+    words = "|".join(f"(?P<n{i}>{pattern})" for i, (_, pattern) in enumerate(own))
+    found = re.compile(f"{before}(?:{words}){after}")
+    return found.sub(lambda match: names[own[int(str(match.lastgroup)[1:])][0]], text)
 
 
 def _pattern(old: str) -> str:

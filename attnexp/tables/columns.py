@@ -202,7 +202,7 @@ def _most(costs: NDArray[np.float64]) -> int:
 
 
 COLUMNS = (
-    Column(name="metric", value=attrgetter("metric")),
+    Column(name="metric", value=attrgetter("title")),
     Column(name="better", value=attrgetter("better")),
     Column(name="n", value=attrgetter("spread.n"), title="{units}", word="seeds", folds=True),
     Column(

@@ -147,6 +147,11 @@ class TableEntry:
         return None if self.sample is None else self.sample.name
 
     @property
+    def title(self) -> str | None:
+        """The name of the metric as readers see it."""
+        return None if self.sample is None else self.row.runs.renaming.title(self.sample.name)
+
+    @property
     def better(self) -> str | None:
         """The direction of a metric that ranks."""
         return None if self.sample is None else self.sample.better
@@ -246,6 +251,12 @@ class ResultsTable:
         rows = [entry.row.labels for entry in self.firsts]
         differing = (name for name in self.by if len({str(labels[name]) for labels in rows}) > 1)
         return tuple(differing) or self.by[:1]
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The head of the column of each label and each metric."""
+        own = {name: self.frame.renaming.title(name) for name in self.metrics}
+        return self.frame.titles(self.by) | own
 
     def labels(self, entry: TableEntry) -> dict[str, Any]:
         """Return the labels of a row as readers see them.

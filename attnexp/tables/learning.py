@@ -29,7 +29,7 @@ def mode_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:
                 part = f"{name[id(entry)]} {_possible(modes)}"
             parts.append(part)
         yield (
-            f"seeds that learned, by {panel[0].metric}: {'; '.join(parts)}. p is of Fisher's exact "
+            f"seeds that learned, by {panel[0].title}: {'; '.join(parts)}. p is of Fisher's exact "
             "test against the first share; a mean over both kinds describes no run"
         )
 
@@ -44,7 +44,7 @@ def unfailed_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str
     ]
     if others:
         yield (
-            f"seeds that learned, by {table.metrics[0]}: {'; '.join(others)}. Intervals and "
+            f"seeds that learned, by {table.firsts[0].title}: {'; '.join(others)}. Intervals and "
             "verdicts hold if no seed fails"
         )
 

@@ -97,7 +97,7 @@ def _at_chance(table: ResultsTable) -> Iterable[str]:
         if len(rows) > 1 and not learned and all(map(_reaches, rows, chances)):
             told = listed(dict.fromkeys(map(number_text, chances))).en
             yield (
-                f"no row is told apart from chance, {told} in {rows[0].metric}: a difference may "
+                f"no row is told apart from chance, {told} in {rows[0].title}: a difference may "
                 "be one between rows that learned nothing"
             )
 
@@ -297,7 +297,8 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
         values = table.frame.data[metric][table.frame.finished]
         filled = sum(own[i].worst.get(Status.FINISHED, 0) for own in table.entries)
         if gone := int((~np.isfinite(values)).sum()) - filled:
-            yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
+            runs, name = count_text(gone, "finished run"), table.titles[metric]
+            yield f"means leave out {runs} without a finite {name}"
 
 
 def _older(table: ResultsTable) -> Iterable[str]:

@@ -241,12 +241,13 @@ def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str
     """Yield the costs of interventions, and the head that was chosen before the test."""
     entries = {entry.row.labels[COLUMN]: entry for entry in table.firsts}
     learned = entries.pop(LEARNED)
+    compared = probed.renaming.title(probed.metric)
     if entries:
         parts = [
             f"{words} {listed([_named(entry) for entry in found]).en}"
             for words, found in _groups(list(entries.values()))
         ]
-        start = f"{probed.title}: {probed.metric} is {number_text(learned.spread.mean or 0.0)}"
+        start = f"{probed.title}: {compared} is {number_text(learned.spread.mean or 0.0)}"
         yield "; ".join([start, *parts])
     yield from _distances(probed)
     if entries and probed.head is not None:
@@ -254,7 +255,8 @@ def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str
         on_test_set = difference_cell(entries[name].standing.difference)
         yield (
             f"{probed.title}: of the single heads {name} costs most on the {split} set "
-            f"({metric} {change:+.4g}); on the test set {probed.metric} changes by "
+            f"({probed.renaming.title(metric)} {change:+.4g}); on the test set "
+            f"{compared} changes by "
             f"{translate(on_test_set.text) if on_test_set else 'an unknown amount'}"
         )
 

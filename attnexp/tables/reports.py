@@ -12,7 +12,6 @@ from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.collect import collect
 from attnexp.select.frame import IGNORED_CHOICES, Frame, apart, depends_only_on, make_frame, varying
-from attnexp.select.names import short_names
 from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
 from attnexp.tables.columns import COLUMNS, WORDS, Column
@@ -74,24 +73,26 @@ def runs_report(
     code = [] if depends_only_on(frame, "code", frame.differing) else ["code"]
     shown = [*always, *named, *differing, *code, *status, *tuning]
     shown += [name for name in also if name in frame.names and name not in (*shown, *frame.metrics)]
-    names = short_names(shown)
+    names = frame.titles(shown)
     primary = [name for name in dict.fromkeys(frame.data["primary"]) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
     heads = [
         *([Head("#", right=True)] if numbers else []),
         *(Head(names[name], right=_is_number(frame.data[name])) for name in shown),
         *(
-            Head(name, right=True, spare=int(i > 0), measured=True)
+            Head(frame.renaming.title(name), right=True, spare=int(i > 0), measured=True)
             for i, name in enumerate(ordered)
         ),
     ]
 
     number = {path: i for i, path in enumerate(numbers, 1)}
+    titles = [*map(frame.renaming.title, frame.names)]
 
     def line(run: Run, values: Sequence[Any]) -> Line:
-        record = dict(zip(frame.names, values, strict=True))
+        own = dict(zip(frame.names, values, strict=True))
         first = [number[run.path]] if number else []
-        return Line([*first, *map(record.__getitem__, (*shown, *ordered))], [record])
+        record = dict(zip(titles, values, strict=True))
+        return Line([*first, *map(own.__getitem__, (*shown, *ordered))], [record])
 
     first_runs = frame.only(np.arange(min(len(frame), limit or len(frame))))
     columns = map(first_runs.shown_column, frame.names)
@@ -148,7 +149,7 @@ def grid_of(
     names the columns that are there only on request.
     """
     heads = [
-        Head(table.short[name], _is_number(own[0].row.labels[name] for own in table.shown))
+        Head(table.titles[name], _is_number(own[0].row.labels[name] for own in table.shown))
         for name in table.by
     ]
     shown = [
@@ -191,7 +192,7 @@ def _head(table: ResultsTable, column: Column, i: int) -> Head:
     """Return the head of a column of the metric at place i, with what the table puts into it."""
     reference = table.reference or said("the best")
     named: dict[Phrase, Phrase] = {
-        "{metric}": table.metrics[i] if table.metrics else "",
+        "{metric}": table.titles[table.metrics[i]] if table.metrics else "",
         "{units}": table.unit.many,
         "{difference}": said("difference to {reference}", reference=reference),
     }
@@ -222,7 +223,8 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
     entries = [entry for table in tables for own in table.entries for entry in own]
     names = dict.fromkeys(name for entry in entries for name in entry.row.labels)
     taken = [column.name for column in COLUMNS if not column.on_request]
-    labels = apart("config", names, taken)
+    titles = {name: tables[0].frame.renaming.title(name) for name in names}
+    labels = apart("config", titles.values(), taken)
     kept = [
         column
         for column in COLUMNS
@@ -235,7 +237,7 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
             name: value for name, value in table.labels(entry).items() if value is not None
         }
         columns = {column.name: column.value(entry) for column in kept}
-        return {own: shown.get(name) for name, own in labels.items()} | columns
+        return {labels[titles[name]]: shown.get(name) for name in names} | columns
 
     return record
 
@@ -284,7 +286,7 @@ def _caption(table: ResultsTable, request: TableRequest) -> Text:
         sentences.append(within)
     sentences += [SHORT] * _starred(table)
     if len(table.shown) < len(table.entries) and table.metrics:
-        by = ranking(table.metrics, request.sort, table.frame.better)
+        by = table.frame.renaming.title(ranking(table.metrics, request.sort, table.frame.better))
         of = " of rows on the same data" if len(table.panels) > 1 else ""
         sentences.append(
             f"Top {request.top}{of} by {by}; verdicts and notes are of all "
@@ -318,9 +320,9 @@ def _reading(table: ResultsTable) -> Text:
     """Return which values are better, and how rows are compared: `Lower is better; ...`."""
     better = table.frame.better
     ways: list[Phrase] = [
-        said("{what}: {text}", what=name, text=better_words(better[name]))
+        said("{what}: {text}", what=table.titles[name], text=better_words(better[name]))
         if name in better
-        else said("{metric} describes and does not rank", metric=name)
+        else said("{metric} describes and does not rank", metric=table.titles[name])
         for name in table.metrics
     ]
     if len(ways) == 1 and table.metrics[0] in better:

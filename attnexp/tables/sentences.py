@@ -47,7 +47,7 @@ def _name(
         return whole
     values = {name: entry.row.labels[name] for name in names}
     found = label(table.frame, values, entry.row.runs.runs[0], table.short)
-    return found or without(listed(table.short[name] for name in names))
+    return found or without(listed(table.titles[name] for name in names))
 
 
 def verdicts(table: ResultsTable) -> Iterator[Phrase]:
@@ -98,7 +98,7 @@ def _lead_of_one_seed(table: ResultsTable, rows: Sequence[TableEntry]) -> Text:
     lower = rows[0].better == "lower"
     best = (min if lower else max)(entry.spread.mean or 0.0 for entry in rows)
     several = [entry for entry in rows if entry.spread.mean == best]
-    extreme = _extreme(str(rows[0].metric), lower, one_seed=True)
+    extreme = _extreme(str(rows[0].title), lower, one_seed=True)
     return joined("", [*_start(table, several[0]), _has(table, several, extreme, best)])
 
 
@@ -119,10 +119,10 @@ def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> Phrase:
     unlike = any(not equal_means(mean(entry), mean(best)) for entry in several)
     if shared := unlike or pick([mean(best), *others]) != mean(best):
         names = _listed(table, several, _telling(table)[1])
-        on = {"units": table.unit.many, "metric": best.metric, "rows": names}
+        on = {"units": table.unit.many, "metric": best.title, "rows": names}
         lead = said("on shared {units} the best by {metric}: {rows}", **on)
     else:
-        lead = _has(table, several, _extreme(str(best.metric), lower, one_seed=False), mean(best))
+        lead = _has(table, several, _extreme(str(best.title), lower, one_seed=False), mean(best))
     whole = joined("", [*start, lead])
     return capitalized(whole) if start or shared else whole
 
@@ -249,7 +249,7 @@ def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
     counts = listed([str(n) for n in seeds]).en
     own = "differences from the best row" if paired else "differences of two rows like this one"
     yield (
-        f"{rows[0].metric}: over seeds the {own} have the standard deviation "
+        f"{rows[0].title}: over seeds the {own} have the standard deviation "
         f"{number_text(spread)}. The smallest difference between two rows that {counts} "
         f"{'splits' if overlap else rows[0].row.unit.many.en} show in 7 of 10 tables or more is "
         f"{listed(floors).en}."

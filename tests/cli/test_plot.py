@@ -214,6 +214,24 @@ def test_labels_and_titles_have_the_names_that_are_asked_for(sweep, tmp_path):
     assert ">G on sine, seed" in (one / files.FIGURES / "fit.svg").read_text()
 
 
+def test_axes_rows_and_titles_have_the_names_of_metrics_and_settings(sweep, tmp_path):
+    asked = ["--name", "model.width=h", "--name", "test_mse=MSE", "--name", "loss=NLL"]
+    out = tmp_path / "out"
+    main([str(sweep), *asked, "--format", "svg", "--output", str(out)])
+    texts = {
+        path.stem: re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text())
+        for path in out.iterdir()
+    }
+    assert {"MSE", "MSE on sine"} <= {*texts["metric"]}
+    assert any("h=1" in text for text in texts["metric"])
+    assert {"NLL", "NLL on sine"} <= {*texts["loss"]}
+    every = "\n".join(text for own in texts.values() for text in own)
+    assert not re.search(r"test_mse|width=|loss", every)
+    one = next(path for path in sweep.iterdir() if path.name.startswith("w1"))
+    main([str(one), *asked, "--kind", "fit", "--format", "svg"])
+    assert ">MSE " in (one / files.FIGURES / "fit.svg").read_text()
+
+
 def test_a_font_is_used_and_a_number_is_drawn_by_its_word(sweep, tmp_path):
     out = tmp_path / "out"
     main([str(sweep), "--metric", "neighbours", "--font", "STIXGeneral", "--format", "svg",

@@ -357,6 +357,24 @@ def test_another_name_is_in_every_format_and_the_old_one_in_none(results: Result
 
 
 @pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv", "json"])
+@pytest.mark.parametrize("how", [("--by", "model,model.hidden_dim"), ("--runs",)])
+def test_columns_and_metrics_have_other_names_in_every_format(results: Results, form, how):
+    asked = ("--name", "model.hidden_dim=size", "--name", "test_mse=MSE", "--name", "neighbours=N")
+    expected = results(*how, "--metric", "test_mse,neighbours", "--format", form)
+    renamed = results(*how, "--metric", "test_mse,neighbours", "--format", form, *asked)
+    for old, new in {"model.hidden_dim": "size", "test_mse": "MSE", "neighbours": "N"}.items():
+        expected = expected.replace(old, new).replace(old.replace("_", r"\_"), new)
+    assert {"MSE", "N"} <= {*re.findall(r"\w+", renamed)}
+    assert without_rules(renamed) == without_rules(expected)
+
+
+def without_rules(text: str) -> list[str]:
+    """Return the words of a text but for the lines of a table."""
+    return [word for word in text.split() if set(word) - set("-─:|")]
+
+
+@pytest.mark.usefixtures("sweep")
 def test_a_row_of_several_labels_has_one_name(results: Results):
     text = results("--name", "additive, hidden_dim=64=Bahdanau", "--by", "model,model.hidden_dim")
     *_, row = [line.split() for line in text.splitlines() if line.startswith("Bahdanau")]
@@ -372,6 +390,12 @@ def test_a_row_of_several_labels_has_one_name(results: Results):
         (("additive=a\nb",), "has no new name of one line"),
         (("additive=",), "has no new name of one line"),
         (("addditive=a",), "Did you mean 'additive'"),
+        (("hidden_dim=64",), "'hidden_dim=64' has no new name of one line"),
+        (("hidden_dim=64=",), "'hidden_dim=64=' has no new name of one line"),
+        (("hidden_dim==size",), "the name '=size' of a column has an equals sign"),
+        (("test_mse=neighbours",), "'test_mse' and another column would both be 'neighbours'"),
+        (("test_mse=MSE", "hidden_dim=MSE"), "and another column would both be 'MSE'"),
+        (("tst_mse=MSE",), "Did you mean 'test_mse'"),
     ],
 )
 def test_a_name_that_merges_rows_or_fits_none_is_refused(results: Results, name, said):

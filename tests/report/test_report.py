@@ -55,6 +55,21 @@ def test_the_page_holds_tables_curves_fits_and_attention(regression_run, tmp_pat
     assert (data["result"], len(each["rows"])) == (0, 2)
 
 
+def test_the_page_has_the_other_names_of_settings_and_metrics(regression_run, tmp_path, written):
+    for width in (1.0, 2.0):
+        settings = {"model.width": width}
+        regression_run(f"a{width:g}", losses=(4.0, 2.0), settings=settings)
+    asked = ("--name", "width=h", "--name", "test_mse=MSE", "--name", "loss=NLL")
+    content = content_of(written(tmp_path, *asked))
+    (data,), (result,), (every,) = content["data"], content["results"], content["every"]
+    assert [one["title"] for one in data["charts"]][:1] == ["NLL"]
+    assert {line["label"] for line in data["charts"][0]["lines"]} == {"h=1", "h=2"}
+    assert result["dots"]["metric"] == "MSE"
+    for table in (result["table"], every):
+        assert {"h", "MSE"} <= {column["title"] for column in table["columns"]}
+    assert "MSE" in content["verdicts"][0]
+
+
 def test_what_was_compared_is_said_and_drawn_in_the_order_of_the_table(
     regression_run, tmp_path, written
 ):
