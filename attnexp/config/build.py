@@ -284,7 +284,7 @@ def checked_makers(job: Job, groups: Collection[str] = GIVEN) -> dict[str, Calla
     Raises RequestError for settings that its target does not take, and for a package that it needs
     and that is not installed.
     """
-    makers = {}
+    makers: dict[str, Callable[..., Any]] = {}
     for group in groups:
         target = import_target(job.settings[group], group)
         require_packages({job.settings[group][TARGET]: job.choice_of(group)})

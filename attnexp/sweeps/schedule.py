@@ -130,7 +130,10 @@ def require_machine(composer: Composer, plan: Plan, job_of: JobOf) -> None:
     jobs = {job.folder: job_of(job) for job, _ in firsts.values()}
     choices = {target: jobs[job.folder].choice_of(group) for target, (job, group) in firsts.items()}
     preloaded = preloaded_for([*jobs.values()])
-    with suppress(TimeoutError, ChildProcessError, RuntimeError):  # which the jobs will tell
+    with (
+        console.status("loading PyTorch"),
+        suppress(TimeoutError, ChildProcessError, RuntimeError),  # which the jobs will tell
+    ):
         in_own_process(IMPORT, require_packages, choices, preloaded=preloaded)
 
 
