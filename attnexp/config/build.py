@@ -22,7 +22,14 @@ from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
 from attnexp.config.job import Job
 from attnexp.config.model_memory import check_model_memory
-from attnexp.config.schema import TARGET, check_finite, check_settings, import_target, with_lists
+from attnexp.config.schema import (
+    TARGET,
+    check_finite,
+    check_settings,
+    import_target,
+    require_packages,
+    with_lists,
+)
 from attnexp.core.batch import Points
 from attnexp.core.errors import RequestError, any_error_as, choices_text
 from attnexp.core.seeds import generator, seeded
@@ -126,7 +133,7 @@ def assemble(job: Job) -> PreparedRun:
         raise RequestError(f"threads must be at least 1 and at most {MOST_THREADS}, got {threads}")
     prepare_processor(threads)
     choose_device(plain["device"])  # refused before data are made
-    made = _checked_makers(job, GIVEN)
+    made = checked_makers(job, GIVEN)
     dataset: Dataset = made["data"](generator=generator(data_seed, "data"))
     _check_draws(dataset, plain)
     device, why_device = choose_device(plain["device"], _pairs(dataset))
@@ -199,7 +206,7 @@ def check_neutral(job: Job) -> None:
     Raises RequestError or ValueError as `prepare` does.
     """
     choose_device(job.settings["device"])
-    for make in _checked_makers(job, ["tracker", "train"]).values():
+    for make in checked_makers(job, ["tracker", "train"]).values():
         make()
 
 
@@ -237,7 +244,7 @@ def make_attention(job: Job, dim: int) -> AttentionPooling:
 
 def _make_alone(job: Job, group: str, **given: int) -> Any:
     seed = _checked_seed(job.settings)
-    make = partial(_checked_makers(job, [group])[group], **given)
+    make = partial(checked_makers(job, [group])[group], **given)
     with seeded(seed, "sizes"):
         check_model_memory(make, torch.float32)
     with seeded(seed, "initialisation"):
@@ -271,29 +278,21 @@ def _check_draws(dataset: Dataset, plain: Mapping[str, Any]) -> None:
         )
 
 
-def _checked_makers(job: Job, groups: Collection[str]) -> dict[str, Callable[..., Any]]:
+def checked_makers(job: Job, groups: Collection[str] = GIVEN) -> dict[str, Callable[..., Any]]:
     """Return the maker of each group's object, after a check of its settings.
 
-    Raises RequestError for settings that its target does not take.
+    Raises RequestError for settings that its target does not take, and for a package that it needs
+    and that is not installed.
     """
-    plain = checked(job.settings, groups)
-    return {group: partial(_made, group, job.config[group], plain[group]) for group in groups}
-
-
-def checked(
-    settings: Mapping[str, Any], groups: Collection[str] = GIVEN
-) -> dict[str, dict[str, Any]]:
-    """Return the settings of groups as their targets take them.
-
-    Raises RequestError for settings that a target does not take.
-    """
-    plain = {}
+    makers: dict[str, Callable[..., Any]] = {}
     for group in groups:
-        target = import_target(settings[group], group)
-        plain[group] = with_lists(settings[group], target)
-        check_settings(plain[group], target, group, GIVEN[group])
-        check_finite(plain[group], group)
-    return plain
+        target = import_target(job.settings[group], group)
+        require_packages({job.settings[group][TARGET]: job.choice_of(group)})
+        plain = with_lists(job.settings[group], target)
+        check_settings(plain, target, group, GIVEN[group])
+        check_finite(plain, group)
+        makers[group] = partial(_made, group, job.config[group], plain)
+    return makers
 
 
 @dataclass(frozen=True)

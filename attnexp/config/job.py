@@ -70,6 +70,10 @@ class Job:
         """The name chosen in each of attnexp's groups."""
         return chosen_of(self.config.hydra.runtime.choices)
 
+    def choice_of(self, group: str) -> str:
+        """Return the word that chooses in a group, such as `data=nile`."""
+        return f"{group}={self.config.hydra.runtime.choices.get(group)}"
+
 
 def finished_before(job: Job) -> Summary | None:
     """Return the summary of the same run, if it had finished and `rerun` is not set."""

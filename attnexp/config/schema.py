@@ -4,6 +4,7 @@ A plain constructor signature is the schema of its YAML: a name that is not a pa
 another type and a parameter without a value are refused before anything runs.
 """
 
+import importlib.util
 import inspect
 import math
 import re
@@ -61,6 +62,20 @@ def import_target(settings: Mapping[str, Any], path: str) -> Callable[..., Any]:
         raise RequestError(f"{path}.{TARGET}: '{name}' is not a class or a function")
     made: Callable[..., Any] = found
     return made
+
+
+def require_packages(choices: Mapping[str, str]) -> None:
+    """Raise RequestError for a package that the target of a choice needs and that is not installed.
+
+    `choices` are words such as `data=nile`, by their targets. A class names the packages that it
+    needs in `packages`: see `Dataset` and `Tracker`. Raises as `import_target`, too.
+    """
+    for target, choice in choices.items():
+        found = import_target({TARGET: target}, choice.partition("=")[0])
+        packages: Mapping[str, str] = getattr(found, "packages", {})
+        for package, source in packages.items():
+            if importlib.util.find_spec(package) is None:
+                raise RequestError(f"{choice} needs the package {package}: pip install '{source}'")
 
 
 def check_settings(

@@ -23,6 +23,9 @@ class Dataset(ABC):
     spec: DataSpec
     floors: ClassVar[tuple[str, ...]] = ()
     """The metrics of which a run measures what is reached without a key: `attnexp.data.floors`."""
+    packages: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """The packages that the constructor imports, each with what pip installs for it: one that is
+    missing is said before the first job."""
     chance: Mapping[str, float] = MappingProxyType({})
     """The metrics of a guess on the test set, by name, if the data define one of their own."""
     notes: tuple[str, ...] = ()

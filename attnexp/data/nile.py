@@ -1,8 +1,9 @@
 """The yearly flow of the Nile at Aswan, as statsmodels ships it."""
 
+from types import MappingProxyType
+
 import torch
 
-from attnexp.core.errors import RequestError
 from attnexp.data.tabular import Tabular, random_split
 
 
@@ -13,17 +14,13 @@ class Nile(Tabular):
     the level about 1899, when a dam was begun. A smooth curve must either cut the corner there or
     follow the noise. x is the year, y the volume, and a share `test` of the rows is held out: see
     `Tabular`. The package statsmodels ships the data, which are in the public domain.
-
-    Raises RequestError if the package is not installed.
     """
 
+    packages = MappingProxyType({"statsmodels": "attnexp[nile]"})
+
     def __init__(self, generator: torch.Generator, test: float = 0.2) -> None:
-        try:
-            from statsmodels.datasets import nile
-        except ImportError as error:
-            raise RequestError(
-                "data=nile needs the package statsmodels: pip install 'attnexp[nile]'"
-            ) from error
+        from statsmodels.datasets import nile
+
         table = nile.load_pandas().data
         rows = table[["year", "volume"]].to_numpy(dtype=float)
         super().__init__(*random_split(rows, test, generator), ["year"], "volume")

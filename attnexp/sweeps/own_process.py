@@ -1,6 +1,6 @@
 """Calls a function in a process of its own, which is started and watched as a worker is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -13,15 +13,23 @@ Call = tuple[Callable[..., Any], tuple[object, ...]]
 """A function and its arguments."""
 
 
-def in_own_process(seconds: float, function: Callable[..., Result], *arguments: object) -> Result:
+def in_own_process(
+    seconds: float,
+    function: Callable[..., Result],
+    *arguments: object,
+    preloaded: Sequence[str] = (PRELOADED, COMPILER),
+) -> Result:
     """Return the result of a function that is called in a new process, and end that process.
+
+    The server that forks the process forks the workers of sweeps too. If it does not run yet, it
+    imports the modules `preloaded` first.
 
     Errors cross as text. Raises RequestError as the function does, RuntimeError for any other error
     of it and if it calls `sys.exit`, TimeoutError if it has not returned after some seconds,
     ChildProcessError if its process dies, and RunFailedError if no process starts.
     """
     child = ChildProcess(answer)
-    child.start((PRELOADED, COMPILER))  # the server forks the workers of sweeps too
+    child.start(preloaded)
     try:
         result, refused, failed = child.ask((function, arguments), seconds)
     finally:

@@ -202,7 +202,7 @@ class WorkerProcess(ChildProcess):
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
         if self._process is None:
-            self.start(_preloaded(jobs))
+            self.start(preloaded_for(jobs))
         self._group = dict(enumerate((job, stamp(job.folder)) for job in jobs))
         with suppress(OSError):  # `receive` notices that the process is dead
             self._pipe.send(dict(enumerate(jobs)))
@@ -261,7 +261,7 @@ def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, JobOutcome |
     return [ended for each in workers for ended in each.receive()]
 
 
-def _preloaded(jobs: Sequence[Job]) -> tuple[str, ...]:
+def preloaded_for(jobs: Sequence[Job]) -> tuple[str, ...]:
     """Return the modules that the fork server should import for jobs."""
     optimizers = [str(OmegaConf.select(job.config, "optim._target_")) for job in jobs]
     compiles = any(name.startswith("torch.optim.") for name in optimizers)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
-from attnexp.config.schema import check_settings
+from attnexp.config.schema import TARGET, check_settings, require_packages
 from attnexp.config.words import check_unused
 from attnexp.core import console
 from attnexp.core.errors import (
@@ -23,13 +23,15 @@ from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.runs.run_status import Status
+from attnexp.runs.settings import GROUPS
 from attnexp.sweeps.job_outcome import JobOutcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.batched import BatchedExecutor
-from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor
+from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor, require_programs
 from attnexp.sweeps.launchers.local import LocalExecutor, visible_gpus
+from attnexp.sweeps.own_process import in_own_process
 from attnexp.sweeps.plan import BATCHED, Composer, Plan, PlannedJob, make_plan, require_places
-from attnexp.sweeps.pool import record_end
+from attnexp.sweeps.pool import preloaded_for, record_end
 from attnexp.sweeps.printed import (
     show_notes,
     show_outcomes,
@@ -46,6 +48,9 @@ PARALLEL = f"{LocalExecutor.__module__}.{LocalExecutor.__name__}"
 
 OWN_LAUNCHERS = (BASIC_LAUNCHER, PARALLEL, BATCHED)
 """The targets of the launchers whose jobs run on this machine."""
+
+IMPORT = 60.0
+"""Seconds that the modules of a sweep's choices may take to import before its jobs try it."""
 
 ATTEMPTS = 2
 """The number of times that a job is started whose process dies and leaves no outcome."""
@@ -84,9 +89,11 @@ def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
     """
     if not plan.to_do:
         return
-    from attnexp.config.build import GIVEN, checked, prepare  # which imports PyTorch
+    from attnexp.config.build import checked_makers, prepare  # which imports PyTorch
 
     here = composer.config.hydra.launcher._target_ in OWN_LAUNCHERS
+    if not here:
+        require_programs(composer.config.hydra)
     by_seed = ("seed", "data_seed")
     several = {
         str([own for own in job.settings.items() if own[0] not in by_seed]): job
@@ -99,10 +106,35 @@ def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
                 if here:
                     prepare(job_of(job))
                 else:
-                    checked({group: job.settings[group] for group in GIVEN})
+                    checked_makers(job_of(job))
             except ValueError as error:
                 raise RequestError(f"{job.label}: {error}") from error
         advance(len(several), "")
+
+
+def require_machine(composer: Composer, plan: Plan, job_of: JobOf) -> None:
+    """Raise RequestError for what a job to do needs and this machine lacks.
+
+    That is a package, and a device where the job runs here, or else a program of the launcher's.
+    """
+    if composer.config.hydra.launcher._target_ in OWN_LAUNCHERS:
+        require_devices(plan)
+    else:
+        require_programs(composer.config.hydra)
+    firsts = {
+        str(target): (job, group)
+        for job in reversed(plan.to_do)
+        for group in GROUPS
+        if (target := (job.settings.get(group) or {}).get(TARGET))
+    }
+    jobs = {job.folder: job_of(job) for job, _ in firsts.values()}
+    choices = {target: jobs[job.folder].choice_of(group) for target, (job, group) in firsts.items()}
+    preloaded = preloaded_for([*jobs.values()])
+    with (
+        console.status("loading PyTorch"),
+        suppress(TimeoutError, ChildProcessError, RuntimeError),  # which the jobs will tell
+    ):
+        in_own_process(IMPORT, require_packages, choices, preloaded=preloaded)
 
 
 def require_devices(plan: Plan) -> None:
@@ -143,14 +175,13 @@ def run_compared(
 def run_plan(composer: Composer, plan: Plan, executor: Executor, fail_fast: bool) -> None:
     """Run the jobs of a plan that have not finished, with the plan on disk until all have.
 
-    Raises RequestError if this machine lacks a device or the plan cannot be written, and as
+    Raises RequestError if this machine lacks what a job needs or the plan cannot be written, and as
     `Scheduler.run`.
     """
     root = Path(composer.config.hydra.sweep.dir).absolute()
     stored = StoredPlan.of(root, [job.folder for job in plan.jobs])
     if plan.to_do:
-        if composer.config.hydra.launcher._target_ in OWN_LAUNCHERS:
-            require_devices(plan)
+        require_machine(composer, plan, executor.job_of)
         with writable("output_dir", root):
             stored.write()
         gpus = visible_gpus()

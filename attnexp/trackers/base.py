@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from attnexp.runs.settings import leaves
 from attnexp.runs.summary import Summary
@@ -27,9 +28,12 @@ class Tracker:
 
     A tracker changes nothing in the run, and no number depends on it. Each of its methods is called
     after the same content has been written to the run folder, and records nothing unless a tracker
-    defines it. The constructor takes settings alone, and raises ValueError if a library is not
-    installed; `begin` imports the library.
+    defines it. The constructor takes settings alone, and `begin` imports the libraries.
     """
+
+    packages: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """The packages that `begin` imports, each with what pip installs for it: one that is missing is
+    said before the first job."""
 
     def begin(self, folder: Path, summary: Summary) -> None:
         """Record that a run begins in a folder. An error here ends the run."""

@@ -1,11 +1,11 @@
 """TensorBoard."""
 
-import importlib.util
 import io
 import threading
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attnexp.runs import files
@@ -24,16 +24,11 @@ class TensorBoard(Tracker):
     Columns of metrics.csv are scalars by epoch under `train/`, final metrics are under `final/`,
     pictures are images, and the settings are in the HParams tab. Event files of an earlier attempt
     are removed.
-
-    Raises ValueError if the package tensorboard is not installed.
     """
 
+    packages = MappingProxyType({"tensorboard": "attnexp[tensorboard]"})
+
     def __init__(self) -> None:
-        if importlib.util.find_spec("tensorboard") is None:
-            raise ValueError(
-                "tracker=tensorboard needs the package tensorboard: "
-                "pip install 'attnexp[tensorboard]'"
-            )
         self._writer: SummaryWriter | None = None
         self._last = 0
 

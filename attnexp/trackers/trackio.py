@@ -1,9 +1,9 @@
 """Trackio."""
 
-import importlib.util
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from attnexp.core import console
@@ -25,15 +25,12 @@ class Trackio(Tracker):
     of the run's folder. An earlier attempt at the run is removed from the database: a run that goes
     on records the epochs of its checkpoint again. Nothing is sent anywhere.
 
-    Raises ValueError if the package trackio is not installed, or for a project whose name has
-    characters other than a-z, A-Z, 0-9, - and _.
+    Raises ValueError for a project whose name has characters other than a-z, A-Z, 0-9, - and _.
     """
 
+    packages = MappingProxyType({"trackio": "attnexp[trackio]"})
+
     def __init__(self, project: str = "attnexp") -> None:
-        if importlib.util.find_spec("trackio") is None:
-            raise ValueError(
-                "tracker=trackio needs the package trackio: pip install 'attnexp[trackio]'"
-            )
         require_project(project)
         self.project = project
         self._rows: list[tuple[int, dict[str, Any]]] = []

@@ -1,10 +1,10 @@
 """Weights & Biases."""
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attnexp.core import console
@@ -32,13 +32,12 @@ class Wandb(Tracker):
     records the epochs of its checkpoint again. Nothing is sent anywhere, and no account is needed;
     the command line and the machine are not recorded.
 
-    Raises ValueError if the package wandb is not installed, or for a project whose name has
-    characters other than a-z, A-Z, 0-9, - and _.
+    Raises ValueError for a project whose name has characters other than a-z, A-Z, 0-9, - and _.
     """
 
+    packages = MappingProxyType({"wandb": "attnexp[wandb]"})
+
     def __init__(self, project: str = "attnexp") -> None:
-        if importlib.util.find_spec("wandb") is None:
-            raise ValueError("tracker=wandb needs the package wandb: pip install 'attnexp[wandb]'")
         require_project(project)
         self.project = project
         self._run: Run | None = None

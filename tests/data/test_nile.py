@@ -1,9 +1,6 @@
 import sys
 
-import pytest
-
 from attnexp.core.batch import in_units
-from attnexp.core.errors import RequestError
 from attnexp.data.nile import Nile
 
 
@@ -20,10 +17,8 @@ def test_a_hundred_years_of_which_a_fifth_is_held_out(generator):
     assert (volume.name, volume.low, volume.high) == ("volume", 456, 1370)
 
 
-def test_without_the_package_one_sentence_says_how_to_get_it(generator, monkeypatch):
-    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
-    with pytest.raises(RequestError) as raised:
-        Nile(generator())
-    assert str(raised.value) == (
-        "data=nile needs the package statsmodels: pip install 'attnexp[nile]'"
+def test_without_the_package_one_sentence_says_how_to_get_it(refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "statsmodels", None)
+    assert refused("data=nile") == (
+        "attnexp: data=nile needs the package statsmodels: pip install 'attnexp[nile]'\n"
     )

@@ -11,6 +11,7 @@ import logging
 import os
 import pickle
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,7 @@ from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers, resolved
 from attnexp.config.trust import without_user_modules
 from attnexp.core import console
-from attnexp.core.errors import first_line
+from attnexp.core.errors import RequestError, first_line
 from attnexp.runs import lock
 from attnexp.runs.place import Place
 from attnexp.runs.run_status import Status
@@ -44,6 +45,11 @@ from attnexp.sweeps.pool import WorkerProcess
 
 JOB = "attnexp_job"
 """The setting that holds the encoded job in the configuration that a launcher passes on."""
+
+PROGRAMS = {
+    "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher": ("sbatch", "srun"),
+}
+"""The programs that a launcher calls, by its target."""
 
 log = logging.getLogger(__name__)
 
@@ -111,6 +117,17 @@ class HydraLauncherExecutor(Executor):
             # which jobs have ended, and the scheduler launches the others again.
             console.warn(f"the launcher stopped early: {first_line(str(error))}")
             return []
+
+
+def require_programs(hydra: DictConfig) -> None:
+    """Raise RequestError for a program that the launcher of Hydra's settings calls and lacks."""
+    for program in PROGRAMS.get(hydra.launcher["_target_"], ()):
+        if shutil.which(program) is None:
+            chosen = hydra.runtime.choices["hydra/launcher"]
+            raise RequestError(
+                f"hydra/launcher={chosen} needs the program {program}, which is not on this "
+                "machine's PATH: start the sweep where it is, or choose hydra/launcher=parallel"
+            )
 
 
 class JobLoader(ConfigLoaderImpl):
