@@ -49,7 +49,6 @@ def main(
     where: arguments.Where = None,
     metric: str | None = None,
     equal_within: arguments.EqualWithin = None,
-    interim_analyses: arguments.InterimAnalyses = 1,
     tables: arguments.OutputOptions,
     pictures: StyleOptions,
     labels: Labels = (),
@@ -92,7 +91,7 @@ def main(
         for own in several:
             probe_runs(own, words, laws, trusted)
     compared = comparisons([load_run(run.path) for run in runs])
-    report = interventions_report(compared, metric, equal_within, interim_analyses, style.names)
+    report = interventions_report(compared, metric, equal_within, style.names)
     emit(report, output)
     if output.on_screen:
         _draw(compared, runs, folder, style)

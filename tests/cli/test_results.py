@@ -411,3 +411,13 @@ def test_names_can_be_swapped(results: Results):
     turned = {"additive": "boxcar", "boxcar": "additive"}
     expected = [turned.get(name, name) for name in column(plain, "model")]
     assert column(swapped, "model") == expected
+
+
+def test_a_number_of_looks_is_no_longer_needed(sweep, results: Results, capsys):
+    plain = results()
+    cli.run(["results", "--looks", "4"])
+    captured = capsys.readouterr()
+    assert captured.out == plain
+    assert (
+        "--looks is no longer needed: verdicts hold however often seeds are added" in captured.err
+    )

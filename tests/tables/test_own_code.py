@@ -118,3 +118,15 @@ def test_the_code_of_rows_is_a_column_on_request(runs, also):
     report = report_of(make_frame(runs[6:]), TableRequest(also=also))
     assert ("code" in [head.word for head in report.grids[0].columns]) == bool(also)
     assert [row["code"] for row in report.records] == [digits(NEW), None]
+
+
+def words_of(runs, **request) -> list[str]:
+    rows = report_of(make_frame(runs), TableRequest(**request)).records
+    return [row["standing"] for row in rows]
+
+
+def test_a_row_that_other_code_made_anew_is_not_told_apart_by_the_same_six_seeds(runs):
+    """The first code had its look: it spent all that six seeds can reach."""
+    assert words_of(runs) == ["best", "tied"]
+    assert words_of(runs, by=("model", "code")) == ["best", "worse", "worse"]
+    assert words_of(runs[6:]) == ["best", "worse"]
