@@ -79,7 +79,7 @@ def main(
     from attnexp.select.selection import selected
     from attnexp.tables.probe_report import interventions_report
 
-    if not (found := [run for run in selected(folders, where) if run.finished]):
+    if not (found := [run for run in selected(folders, where, verb="probe") if run.finished]):
         raise RequestError("none of these runs has finished: there is nothing to probe")
     style = pictures.asked(asked_names(labels, found))
     folder = figures_folder(found, folders or [Path(OUTPUTS)])
