@@ -140,10 +140,14 @@ PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
 """Options with which a diff is git's own, whatever a user has configured."""
 
 
+SAFE = ("--no-optional-locks", "-c", "core.fsmonitor=false")
+"""Options with which git writes nothing, and starts no program that a checkout names as monitor."""
+
+
 def _git(folder: Path, arguments: Sequence[str]) -> str | None:
     try:
         answer = subprocess.run(
-            ("git", "--no-optional-locks", "-C", os.fspath(folder), *arguments),
+            ("git", *SAFE, "-C", os.fspath(folder), *arguments),
             capture_output=True,
             text=True,
             errors="replace",

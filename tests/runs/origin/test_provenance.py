@@ -41,6 +41,16 @@ def test_a_clean_checkout_has_a_commit_and_at_most_untracked_files(checkout, tmp
     assert (working.state.dirty, working.differences) == (False, "# untracked: new.py\n")
 
 
+def test_no_monitor_of_a_checkout_is_started(checkout, tmp_path):
+    (tmp_path / "monitor").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    (tmp_path / "monitor").chmod(0o755)
+    checkout("config", "core.fsmonitor", str(tmp_path / "monitor"))
+    assert provenance.code()[0] is not None
+    assert not (tmp_path / "started").exists()
+    checkout("status")
+    assert (tmp_path / "started").exists()
+
+
 def test_changes_are_in_the_differences_and_others_named(checkout, tmp_path):
     (tmp_path / "blob").write_bytes(bytes(range(256)))
     checkout("add", ".")
