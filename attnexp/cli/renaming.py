@@ -85,7 +85,7 @@ def _require_other_values(names: Mapping[str, str], words: Words, frame: "Frame"
     for old, new in names.items():
         for column, _ in words.get(old, ()):
             others = {value for value in frame.data[column] if (column, value) not in renamed}
-            if any(new in (str(value), setting_text(value)) for value in others):
+            if new in map(setting_text, others):
                 raise RequestError(
                     f"--name: '{old}' and another value of {column} would both be '{new}'"
                 )
