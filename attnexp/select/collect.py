@@ -69,8 +69,8 @@ class Collected:
         for run in self.others:
             made_by.setdefault(run.summary.results_version, []).append(run)
         return [
-            f"{count_text(len(runs), 'run')} of {runs[0].summary.made_by}: not "
-            f"compared; `attnexp results{folder_words(runs)} --results-version {version or 0}` shows "
+            f"{count_text(len(runs), 'run')} of {runs[0].summary.made_by}: not compared; "
+            f"`attnexp results{folder_words(runs)} --results-version {version or 0}` shows "
             f"{'them' if len(runs) > 1 else 'it'}"
             for version, runs in made_by.items()
         ]

@@ -293,14 +293,14 @@ COLUMNS = (
 )
 """The columns, in the order in which they are printed and written."""
 
-UNITS = [unit.many for unit in (SEEDS, DATA_SETS, SPLITS)]
+WORDS = frozenset(one.word or one.name or translate(one.title) for one in COLUMNS if one.title)
 
 FIXED = frozenset(
     in_language(text, language)
     for language in LANGUAGES
-    for one in COLUMNS
-    for text in (one.name, one.word, one.title, one.short, *UNITS)
+    for text in (
+        *(unit.many for unit in (SEEDS, DATA_SETS, SPLITS)),
+        *(text for one in COLUMNS for text in (one.name, one.word, one.title, one.short)),
+    )
 )
-"""The names and the heads of these columns in every language: no other column has one of them."""
-
-WORDS = frozenset(one.word or one.name or translate(one.title) for one in COLUMNS if one.title)
+"""The names and heads of these columns in every language, which no other column may have."""

@@ -371,21 +371,21 @@ class Panel:
     def able(self, rows: Iterable[TableEntry]) -> list[TableEntry]:
         """Return the rows that more seeds can be added to.
 
-        New runs have the code of the latest one, so that a row of other code gains none if rows are
-        divided by code.
+        New runs have the code of the latest one: if rows are divided by code, those of other code
+        gain none.
         """
-        by, runs = self.table.by, [run.summary for run in self.table.frame.runs]
+        by, commit = self.table.by, FACTS["commit"]
+        if not {*OF_CODE} & {*by}:
+            return list(rows)
+        runs = [run.summary for run in self.table.frame.runs]
         runs.sort(key=lambda run: run.started or "")
         latest = {name: text for run in runs for name, text in run.code.items()}
 
         def is_able(run: Summary) -> bool:
             same_code = "code" not in by or run.code.items() <= latest.items()
-            return same_code and ("commit" not in by or _commit(run) == _commit(runs[-1]))
+            return same_code and ("commit" not in by or commit(run) == commit(runs[-1]))
 
         return [entry for entry in rows if is_able(entry.row.runs.runs[0].summary)]
-
-
-_commit = FACTS["commit"]
 
 
 def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:

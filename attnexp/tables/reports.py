@@ -233,8 +233,7 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
     kept = [
         column
         for column in COLUMNS
-        if column.name
-        and not (column.rare and all(map(column.is_empty, entries)))
+        if column.name and not (column.rare and all(map(column.is_empty, entries)))
     ]
     heads = [column.renamed(renaming) or column.name for column in kept]
 
@@ -242,9 +241,7 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
         shown = entry.row.labels | {
             name: value for name, value in table.labels(entry).items() if value is not None
         }
-        columns = {
-            head: column.value(entry) for head, column in zip(heads, kept, strict=True)
-        }
+        columns = {head: column.value(entry) for head, column in zip(heads, kept, strict=True)}
         return {labels[titles[name]]: shown.get(name) for name in names} | columns
 
     return record

@@ -467,7 +467,9 @@ def test_code_has_another_head_and_its_values_other_names(results: Results, old)
 def test_notes_have_the_other_names_of_code_and_commits(results: Results):
     notes = json.loads(results(*named(f"{OLD}=first", "1bbbbbbbbb=June"), "--format", "json"))
     assert any("of other code (first; changed: mine)" in note for note in notes["notes"])
-    assert any("the runs differ in git commit: 2bbbbbbbbb and June" in note for note in notes["notes"])
+    assert any(
+        "the runs differ in git commit: 2bbbbbbbbb and June" in note for note in notes["notes"]
+    )
 
 
 @pytest.mark.usefixtures("codes")

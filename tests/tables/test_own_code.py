@@ -162,7 +162,9 @@ def test_rows_of_the_latest_code_alone_have_a_command_that_adds_seeds():
 
 def test_rows_of_other_code_are_neither_completed_nor_told_apart_by_more_seeds():
     new = made("mine", NEW, 1.0, 2, range(1, 9))
-    old = [run for seed in range(1, 7) for run in made("mine", OLD, 0.98 + seed % 2 / 20, 1, [seed])]
+    old = [
+        run for seed in range(1, 7) for run in made("mine", OLD, 0.98 + seed % 2 / 20, 1, [seed])
+    ]
     notes = report_of(make_frame([*old, *new]), TableRequest(by=("model", "code"))).notes
     told = ["6 seeds are shared: only these compare", "are not told apart; about "]
     assert [any(text in note for note in notes) for text in told] == [True, True]
