@@ -13,8 +13,10 @@ functions, which return the rates, with fewer tables.
 """
 
 import argparse
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -38,8 +40,11 @@ Test = Callable[[NDArray[np.float64]], list[bool]]
 EXAMPLES = 500
 """Test examples of a seed, as in the data sets of sequences."""
 
-LOOKS = (6, 10, 20, 40)
-"""The numbers of seeds at which somebody looks who adds seeds until there is a verdict."""
+LOOKS = (6, 8, 12, 20, 40)
+"""The numbers of seeds at which somebody reads a table who adds seeds until there is a verdict."""
+
+SCHEDULES = (LOOKS, tuple(range(6, 41)))
+"""The numbers of seeds after each portion: five portions, and one for each seed from six on."""
 
 FILE, TESTED = 100, 20
 """Rows of a file, and of the test part of each of its splits."""
@@ -119,6 +124,15 @@ EXCHANGEABLE: dict[str, Draw] = {
 }
 """Tables in which the results of a seed can be exchanged: the choice makes no difference."""
 
+LOOKED_AT: dict[str, Draw] = {
+    "normal": normal,
+    "lognormal": lognormal(1),
+    "late jump": late_jump,
+    "shares of 20 examples": lambda rng, shape: 1 - rng.binomial(20, 0.9, size=shape) / 20,
+    "a tenth of seeds fails": lambda rng, shape: 1 - failing(rng, shape),
+}
+"""Tables that are read again and again."""
+
 SYMMETRIC: dict[str, Draw] = {
     "rows of deviation 0.1 to 10": lambda rng, shape: (
         normal(rng, shape) * np.geomspace(0.1, 10, shape[-2])[:, None]
@@ -154,10 +168,16 @@ NOT_COVERED = {"share, a tenth of seeds fails": Mean("share", 0.9, failing)}
 """What no interval of a few seeds covers: if none of them failed, none says that one may."""
 
 
-def by_flips(table: NDArray[np.float64], looks: int = 1, overlap: float = 0.0) -> list[bool]:
-    """Return the rows that a table of attnexp's calls worse."""
+def by_flips(
+    table: NDArray[np.float64], looks: Sequence[int] = (), overlap: float = 0.0
+) -> list[bool]:
+    """Return the rows that a table of attnexp's calls worse, with the looks so far if it has any.
+
+    `looks` are the numbers of seeds at which somebody looks.
+    """
     rows = [{seed: {0: value} for seed, value in enumerate(row)} for row in table.tolist()]
-    verdicts = compare(rows, Rule("lower", interim_analyses=looks, overlap=overlap))
+    came = {seed: ((str(bisect(looks, seed)), f"{bisect(looks, seed)}"),) for seed in rows[0]}
+    verdicts = compare(rows, Rule("lower", overlap=overlap), [came] * len(rows))
     return [verdict.word == "worse" for verdict in verdicts]
 
 
@@ -585,11 +605,23 @@ def _print_verdicts(trials: int) -> None:
                 cells.append(" / ".join(f"{rate:.3f}" for rate in rates))
             table.add_row(name, str(rows), *cells)
     screen.out.print(table)
-    table = plain_table(["false verdicts of two rows over looks at 6, 10, 20, 40", "one", "four"])
-    for name, draw in EXCHANGEABLE.items():
-        once_or_often: list[Test] = [by_flips, lambda rows: by_flips(rows, looks=len(LOOKS))]
-        rates = [false_verdicts(draw, test, trials, 2, LOOKS) for test in once_or_often]
-        table.add_row(name, *(f"{rate:.3f}" for rate in rates))
+    heads = [
+        "false verdicts over looks",
+        "rows",
+        "one, at 40",
+        "5",
+        "35",
+        "5, each as the only one",
+    ]
+    table = plain_table(heads)
+    for name, draw in LOOKED_AT.items():
+        for rows in (2, 4, 8):
+            own = trials if rows < 8 else max(1, trials // 4)
+            known = [partial(by_flips, looks=looks) for looks in SCHEDULES]
+            rates = [false_verdicts(draw, by_flips, own, rows, LOOKS[-1:])]
+            rates += [false_verdicts(draw, test, own, rows, LOOKS) for test in known]
+            rates.append(false_verdicts(draw, by_flips, own, rows, LOOKS))
+            table.add_row(name, str(rows), *(f"{rate:.3f}" for rate in rates))
     screen.out.print(table)
 
 

@@ -9,10 +9,10 @@ from attnexp.core.console import number_text
 from attnexp.select.judge import Judgement, judge, modes_of
 from attnexp.select.sample import Sample, standings, with_diverged
 from attnexp.stats.compare import Standing, Word
-from attnexp.stats.flips import adjusted_p
 from attnexp.stats.intervals import LEVEL
-from attnexp.stats.paired import paired
+from attnexp.stats.paired import in_columns, paired
 from attnexp.stats.scaled import mean
+from attnexp.stats.sequential import pair_tests
 
 MOST_NAMED = 3
 """The differences that a card names in words."""
@@ -69,7 +69,7 @@ class CardVerdict:
     word: Word
     because: str
     size: float = 0.0
-    difference: Mapping[object, float] = field(default_factory=dict)
+    difference: Mapping[int, float] = field(default_factory=dict)
     holds: bool = False
     at_end: tuple[bool, bool] = (False, False)
 
@@ -106,13 +106,13 @@ def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
     pairs = [each.difference for own in found for each in own if len(each.difference) > 1]
     if not pairs:
         return found
-    adjusted = iter(adjusted_p(pairs))
+    apart = iter(pair_tests(*in_columns(pairs)).apart.tolist())
 
     def holds(verdict: CardVerdict) -> bool:
         if len(verdict.difference) < 2:
             return False
-        p, ahead = next(adjusted), mean(verdict.difference.values()) > 0
-        return p <= LEVEL and verdict.word is (Word.BETTER if ahead else Word.WORSE)
+        is_apart, ahead = next(apart), mean(verdict.difference.values()) > 0
+        return is_apart and verdict.word is (Word.BETTER if ahead else Word.WORSE)
 
     return [[replace(each, holds=holds(each)) for each in own] for own in found]
 

@@ -83,7 +83,8 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
       whether it carries over, `amended` describes changes after a first run, and `before` has the
       figures of earlier runs that decide no longer.
-    - `looks` is the number of planned interim looks while seeds are added, which share the level.
+    - `looks` is the number of planned interim analyses while seeds are added. They share the level
+      of counts and of bounds; verdicts by sign flips hold at any number of looks.
     - `minutes` is the time of one core, measured.
     """
 

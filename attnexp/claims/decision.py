@@ -9,7 +9,6 @@ from attnexp.claims.evidence import Evidence, Point
 from attnexp.core.errors import RequestError
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.exact import most_failing, share_interval
-from attnexp.stats.intervals import LEVEL
 
 Word = Literal[
     "reproduced",
@@ -21,7 +20,7 @@ Word = Literal[
     "failed",
 ]
 
-FEWEST = fewest_seeds(LEVEL)
+FEWEST = fewest_seeds()
 """The fewest seeds of a verdict, as in tables."""
 
 MOST = 0.5

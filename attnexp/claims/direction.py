@@ -56,7 +56,7 @@ class Direction(Decision):
             raise RequestError(f"{self.first} and {self.second} name the same runs")
         if first.better is None:
             raise RequestError(f"{self.metric} does not rank: no runs are better by it")
-        rule = Rule(first.better, self.equal_within, interim_analyses=evidence.tests)
+        rule = Rule(first.better, self.equal_within, parts=evidence.tests)
         fewest = min(len(first.values), len(second.values))
         if fewest < 2:
             return Verdict("cannot tell", "a row has fewer than two seeds", rule.least - fewest)

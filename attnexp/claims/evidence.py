@@ -43,18 +43,22 @@ class Evidence:
 
     A run that diverged has ended. `left_out` is the number of such runs in the folder of the claim
     that its sweeps do not name now. `tests` is the number of tests that share the 5% of false
-    verdicts: those of a claim of several parts, and interim analyses.
+    verdicts, those of a claim of several parts. `looks` are planned interim analyses.
     """
 
     runs: Sequence[Run] = ()
     points: Sequence[Point] = ()
     left_out: int = 0
     tests: int = 1
+    looks: int = 1
 
     @property
     def level(self) -> float:
-        """The chance of a false verdict that one test has."""
-        return LEVEL / self.tests
+        """The chance of a false verdict of a test of counts, or of a bound, at one look.
+
+        Sign flips count the looks that there were themselves.
+        """
+        return LEVEL / self.tests / self.looks
 
     @cached_property
     def frame(self) -> Frame:

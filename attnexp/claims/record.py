@@ -79,6 +79,8 @@ def record(entry: Entry) -> Iterator[tuple[str, str]]:
             yield "amended", claim.amended
         if claim.before:
             yield "before", claim.before
+        if claim.looks > 1:
+            yield "looks", f"{claim.looks} were planned; sign flips hold at any number"
     yield "results version", str(RESULTS_VERSION)
     yield "verdict", entry.text
     yield "because", verdict.because

@@ -180,4 +180,4 @@ def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = F
     own = [run for run in found if run.summary.key in keys]
     points = read_points(folder, origin_of(claim.computes, claim.own)) if claim.computes else []
     decided = [point for point in points if point.seed >= claim.first_seed]
-    return Evidence(own, decided, left_out=len(found) - len(own), tests=claim.looks)
+    return Evidence(own, decided, left_out=len(found) - len(own), looks=claim.looks)

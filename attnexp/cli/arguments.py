@@ -206,8 +206,9 @@ EqualWithin = Annotated[
     ),
 ]
 
-InterimAnalyses = Annotated[
-    int, Argument("planned interim looks (default 1)", option="--looks", type=count, metavar="N")
+Looks = Annotated[
+    int | None,
+    Argument("no longer needed: verdicts hold at any number of looks", type=count, metavar="N"),
 ]
 
 AttentionName = Annotated[

@@ -170,10 +170,13 @@ def _kept(there: "Card", seeds: int, is_extended: bool) -> set[str]:
 
 def _require_fit(words: Sequence[str], options: CardOptions, output: Path | None) -> None:
     """Raise RequestError for what is missing, and for options that make no card."""
+    from attnexp.training.device import choose_device  # which imports PyTorch
+
     if not words:
         raise RequestError("name what the card is of, such as model=cosine or normalizer=sparsemax")
     if options.minutes == 0:
         raise RequestError("--minutes must be greater than 0")
+    choose_device(options.device)  # refused once, and not for each row
     if output is not None and output.suffix != ".html":
         raise RequestError(f"--output: {output} must end with .html, next to its JSON")
 

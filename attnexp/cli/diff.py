@@ -79,14 +79,22 @@ def _shown(value: object) -> object:
 
 def _code(one: "Run", two: "Run") -> Iterator[str]:
     """Yield the lines that differ between the user's own modules of two runs."""
-    from attnexp.runs.user_code import changed_modules, stored_texts
+    from attnexp.runs.user_code import changed_modules, stored_texts, text_digest
 
-    ours, theirs = stored_texts(one.folder), stored_texts(two.folder)
-    for module in changed_modules(one.summary.code, two.summary.code):
+    codes = one.summary.code, two.summary.code
+    ours, theirs = stored = stored_texts(one.folder), stored_texts(two.folder)
+    for module in changed_modules(*codes):
         name = clean(module)
-        has = [module in run.summary.code for run in (one, two)]
+        has = [module in code for code in codes]
+        sides = zip(NAMES, codes, stored, strict=True)
         if not all(has):
             yield f"code: {name} is part of {NAMES[has[1]]} alone"
+        elif edited := [
+            side
+            for side, code, texts in sides
+            if module in texts and text_digest(texts[module]) != code[module]
+        ]:
+            yield f"code: the stored text of {name} is not what ran in {' and '.join(edited)}"
         elif module in ours and module in theirs:
             yield f"code: {name}"
             old, new = (text[module].expandtabs(4).splitlines() for text in (ours, theirs))

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from attnexp.runs.key import RESULTS_VERSION
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
+    from attnexp.select.configurations import Comparison
 
 FORMATS = [ending.removeprefix(".") for ending in (*files.PICTURES, files.ANIMATED)]
 
@@ -95,13 +97,36 @@ def main(
     asked = style.asked(asked_names(labels, runs))
     check_metric(runs, metric, kinds)
     folder = output or figures_folder(runs, paths or [Path(OUTPUTS)])
-    subjects = runs if len(runs) == 1 else comparisons(runs)
+    subjects: Sequence[Run] | Sequence[Comparison] = runs
+    if len(runs) > 1:
+        subjects = compared = comparisons(runs)
+        warn_of_codes(compared, paths)
     with writable("--output", folder), speaking(lang):
         most = sys.maxsize if every else None
         options = Options(view, metric, asked, columns, most)
         is_drawn = draw(subjects, folder, options, kinds, formats)
     if not is_drawn:
         raise RequestError(nothing_to_draw(runs))
+
+
+def warn_of_codes(compared: "Sequence[Comparison]", paths: Sequence[Path]) -> None:
+    """Say which rows are of runs of several codes of the user's, and what tells these apart."""
+    from attnexp.plots.lines import names_of, runs_of
+    from attnexp.runs.user_code import code_digits
+    from attnexp.select.frame import make_frame, varying
+    from attnexp.select.names import short_names
+
+    rows = [
+        name
+        for each in compared
+        for name, one in zip(names_of(each), each.configurations, strict=True)
+        if len({code_digits(run.summary.code) for run in one.runs if run.summary.code}) > 1
+    ]
+    if rows:
+        differing = varying(make_frame([run for each in compared for run in runs_of(each)]))
+        by = ",".join(short_names(dict.fromkeys(["model", *differing, "code"])).values())
+        line = shlex.join(["attnexp", "results", *map(str, paths), "--by", by])
+        console.warn(f"rows mix runs of several codes: {'; '.join(rows)}: {line}")
 
 
 def nothing_to_draw(runs: "Sequence[Run]") -> str:
@@ -126,7 +151,7 @@ def chosen_runs(paths: Sequence[Path], where: str | None, version: int) -> "list
 
     if len(paths) == 1 and os.path.lexists(paths[0] / files.SUMMARY):
         return [load_run(paths[0])]
-    runs = selected(paths, where, version)
+    runs = selected(paths, where, version, "plot")
     finished = [run for run in runs if run.finished]
     if not finished:
         raise RequestError(f"none of the {len(runs)} runs has finished: name one to see its losses")

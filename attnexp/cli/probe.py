@@ -49,7 +49,6 @@ def main(
     where: arguments.Where = None,
     metric: str | None = None,
     equal_within: arguments.EqualWithin = None,
-    interim_analyses: arguments.InterimAnalyses = 1,
     tables: arguments.OutputOptions,
     pictures: StyleOptions,
     labels: Labels = (),
@@ -80,7 +79,7 @@ def main(
     from attnexp.select.selection import selected
     from attnexp.tables.probe_report import interventions_report
 
-    if not (found := [run for run in selected(folders, where) if run.finished]):
+    if not (found := [run for run in selected(folders, where, verb="probe") if run.finished]):
         raise RequestError("none of these runs has finished: there is nothing to probe")
     style = pictures.asked(asked_names(labels, found))
     folder = figures_folder(found, folders or [Path(OUTPUTS)])
@@ -92,7 +91,7 @@ def main(
         for own in several:
             probe_runs(own, words, laws, trusted)
     compared = comparisons([load_run(run.path) for run in runs])
-    report = interventions_report(compared, metric, equal_within, interim_analyses, style.names)
+    report = interventions_report(compared, metric, equal_within, style.names)
     emit(report, output)
     if output.on_screen:
         _draw(compared, runs, folder, style)

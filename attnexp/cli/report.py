@@ -134,7 +134,7 @@ def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") ->
     """Write the page once. With `progress` it is live, and no run needs to have finished."""
     from attnexp.select.selection import selected
 
-    runs = selected(paths, options.where, options.results_version)
+    runs = selected(paths, options.where, options.results_version, "report")
     finished = any(run.finished for run in runs)
     if not finished and not progress:
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")

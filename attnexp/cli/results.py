@@ -15,6 +15,8 @@ from attnexp.tables.grid import ROWS, Report
 if TYPE_CHECKING:
     from attnexp.select.frame import Frame
 
+NO_LOOKS = "--looks is no longer needed: verdicts hold however often seeds are added"
+
 LISTING = "attnexp results --runs --format csv"
 
 EPILOG = """examples:
@@ -43,7 +45,7 @@ class GatheredOptions:
 
     by: arguments.Names = ()
     equal_within: arguments.EqualWithin = None
-    interim_analyses: arguments.InterimAnalyses = 1
+    looks: arguments.Looks = None
     explain: bool = False
     costs: bool = False
 
@@ -52,7 +54,7 @@ class GatheredOptions:
         given = {
             "--by": self.by,
             "--equal-within": self.equal_within is not None,
-            "--looks": self.interim_analyses != 1,
+            "--looks": self.looks is not None,
             "--explain": self.explain,
             "--costs": self.costs,
         }
@@ -89,6 +91,8 @@ def main(
     output = tables.asked()
     if runs:
         gathered.require_none()
+    if gathered.looks is not None:
+        console.warn_aside(NO_LOOKS)
     from attnexp.select.collect import OUTPUTS, collect_asked
     from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name
@@ -176,7 +180,6 @@ def _table_of_rows(
         sort=by,
         reverse=bool(by) and sort is not None and sort.startswith("-"),
         equal_within=options.equal_within,
-        interim_analyses=options.interim_analyses,
         explain=options.explain,
         costs=options.costs,
         also=tuple(also),

@@ -59,6 +59,8 @@ def main(
         for line in drawn_lines(run):
             say(Text(line))
         return
+    if os.path.isfile(run):
+        raise RequestError(f"{run} is a file: show takes runs, and pictures in PNG, SVG and PDF")
     stored = load_run(run)
     say(Text(stored.title, style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(stored).items())

@@ -22,11 +22,10 @@ from attnexp.select.judge import judge
 from attnexp.select.number import number_of
 from attnexp.select.sample import Sample, sample_of_row, standings
 from attnexp.stats.compare import Word, fewest_seeds
-from attnexp.stats.intervals import LEVEL
 from attnexp.stats.paired import paired
 from attnexp.tables.grid import listed
 
-LEAST_SEEDS = fewest_seeds(LEVEL)
+LEAST_SEEDS = fewest_seeds()
 
 UNDECIDED = "undecided"
 

@@ -127,7 +127,7 @@ def drawn_lines(path: Path) -> list[str]:
     drawn = read_drawn(path)
     named = drawn.runs[:MOST_RUNS]
     lines = [f"command: {drawn.command}"] if drawn.command is not None else []
-    lines += [f"code: {drawn.git}"] if drawn.git is not None else []
+    lines += [f"commit: {str(drawn.git).removeprefix('commit ')}"] if drawn.git is not None else []
     folders = _folders(path, {key for key, _ in named})
     for key, given in named:
         there = folders.get(key) or ([given] if _is_at(given, key) else [])

@@ -16,6 +16,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ import msgspec
 
 from attnexp.core import console
 from attnexp.runs.code_reads import Read, reads_in
-from attnexp.runs.files import OWN_CODE, UnreadableRunError, read_bytes, stamp, write_bytes
+from attnexp.runs.files import OWN_CODE, UnreadableRunError, read_part, stamp, write_bytes
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import leaves, without
 
@@ -95,14 +96,17 @@ def write_texts(code: Mapping[str, str], folder: Path) -> None:
     """Write the text of each module of `code` into a run folder, as JSON by the module's name.
 
     Nothing is written for texts of more than MOST_BYTES, and for a module that is not Python source
-    or has another digest by now.
+    in the encoding that it declares, or has another digest by now.
     """
     texts: dict[str, str] = {}
     for name, digest in code.items():
         path = _path(name)
-        if path is None or _read(path, name, stamp(path)).digest != digest:
+        try:
+            texts[name] = decode_source(path.read_bytes()) if path is not None else ""
+        except (SyntaxError, ValueError, LookupError):
             return
-        texts[name] = path.read_bytes().decode(errors="replace")
+        if path is None or text_digest(texts[name]) != digest:
+            return
     content = json.dumps(texts, ensure_ascii=False, indent=1).encode(errors="replace")
     if texts and len(content) <= MOST_BYTES:
         write_bytes(folder / OWN_CODE, content)
@@ -116,12 +120,20 @@ def stored_texts(folder: Path) -> dict[str, str]:
     path = folder / OWN_CODE
     if not os.path.lexists(path):
         return {}
-    if os.path.getsize(path) > MOST_BYTES:
-        raise UnreadableRunError(f"{path} has more than {MOST_BYTES:,} bytes")
     try:
-        return msgspec.json.decode(read_bytes(path), type=dict[str, str])
-    except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        content = read_part(path, MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise UnreadableRunError(f"{path} has more than {MOST_BYTES:,} bytes")
+        return msgspec.json.decode(content, type=dict[str, str])
+    except FileNotFoundError as error:
+        raise UnreadableRunError(f"{path} is a link to a file that is not there") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+
+
+def text_digest(text: str) -> str:
+    """Return the digest that a module of this text has in a summary."""
+    return _module_of(text, "").digest
 
 
 def warn_of_reads(modules: Iterable[str]) -> None:
@@ -179,16 +191,19 @@ def _spec(name: str, places: list[str] | None) -> ModuleSpec | None:
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, module: str, _stamp: tuple[int, ...]) -> _Module:
-    """Return the digest of a module, the names that it imports, and its reads.
-
-    A file that is not Python source counts with its bytes.
-    """
+    """Return the digest of a module, the names that it imports, and its reads."""
     content = path.read_bytes() if os.path.isfile(path) else b""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    return _module_of(content, package)
+
+
+def _module_of(source: str | bytes, package: str) -> _Module:
+    """Return a module of a package. What is not Python source counts with its bytes."""
+    content = source if isinstance(source, bytes) else source.encode(errors="surrogatepass")
     imports: frozenset[str] = frozenset()
     reads: tuple[Read, ...] = ()
     try:
-        tree = ast.parse(content)
-        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        tree = ast.parse(source)
         imports = frozenset(_imports(tree, package))
         reads = reads_in(tree)
         content = _text(tree).encode(errors="surrogatepass")

@@ -51,14 +51,13 @@ class Collected:
     @property
     def left_out(self) -> list[str]:
         """Why folders were set aside, and sentences about other runs."""
-        return [*self.skipped, *self.of_other_versions, *self.apart]
+        return [*self.skipped, *self.of_other_versions, *self.apart("results")]
 
-    @property
-    def apart(self) -> list[str]:
-        """A sentence about the runs of each card, claim and chapter that are left out."""
+    def apart(self, verb: str) -> list[str]:
+        """Return sentences on the runs of each card, claim and chapter that a verb leaves out."""
         return [
             f"{count_text(number, 'run')} below {folder} {'is' if number == 1 else 'are'} left "
-            f"out: attnexp results {folder}"
+            f"out: attnexp {verb} {folder}"
             for folder, number in self.of_studies.items()
         ]
 

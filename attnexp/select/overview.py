@@ -68,7 +68,7 @@ def progress_of(folder: Path | None) -> Progress:
         seconds_left=_seconds_left(list(runs.values()), len(running), waiting),
         skipped=[*collected.skipped, *(plan for plan in plans if isinstance(plan, str))],
         of_other_versions=collected.of_other_versions,
-        of_studies=collected.apart,
+        of_studies=collected.apart("status"),
     )
 
 

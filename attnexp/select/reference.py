@@ -36,6 +36,8 @@ def path_of(word: str) -> str:
         names = choices_text(run.folder.name for run in found)
         raise RequestError(f"'{word}' is the beginning of {len(found)} runs: {names}")
     sentence = f"'{word}' is neither a folder nor a run below {OUTPUTS}"
+    if apart := sorted(collected.of_studies):
+        sentence += f"; those below {' and '.join(apart)} are left out, and named as {apart[0]}/RUN"
     nearest = nearest_text(word, [run.folder.name for run in runs])
     raise RequestError(with_choices(sentence, nearest, NAMING).removesuffix("."))
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from attnexp.stats.compare import Rule, Standing, against, compare
 from attnexp.stats.intervals import COVERAGE, RANGES, UNBOUNDED, Spread
 from attnexp.stats.paired import Values, seed_means
 from attnexp.stats.scaled import mean
+from attnexp.stats.sequential import Arrival, Arrivals
 
 TESTED = "data.num_test"
 """The setting that says on how many examples a run was tested."""
@@ -58,6 +60,7 @@ class Sample:
     - `overlap` is n_test / n_train if the values are of splits of one file.
     - `over` is the unit of averages; `diverged` lists the unit and the block of each run that
       diverged and has no value.
+    - `came` says when the runs of each unit came, the last one of several blocks.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Sample:
     overlap: float = 0.0
     over: SampleUnit = SEEDS
     diverged: Sequence[tuple[int, int]] = ()
+    came: Arrivals = field(default_factory=dict)
 
     def map(self, function: Callable[[float], float]) -> "Sample":
         """Return the sample of a function of the number, which has no unit."""
@@ -125,12 +129,16 @@ class Sample:
 
 
 def sample_of(
-    runs: Frame, name: str, over: SampleUnit = SEEDS, blocks: NDArray[np.integer] | None = None
+    runs: Frame,
+    name: str,
+    over: SampleUnit = SEEDS,
+    blocks: NDArray[np.integer] | None = None,
+    older: Mapping[str, Sequence[Run]] = MappingProxyType({}),
 ) -> Sample:
     """Return the values of a metric of the frame in the finished runs.
 
     `blocks` numbers the settings that differ between runs of one unit, none by default. Runs that
-    agree in unit and block are averaged.
+    agree in unit and block are averaged. `older` has the runs that a run replaced, by its path.
     """
     places: list[tuple[int, int]] = list(
         zip(
@@ -151,7 +159,24 @@ def sample_of(
         overlap_of(runs, over),
         over,
         [place for place, run in zip(places, runs.runs, strict=True) if diverged_in(run, name)],
+        _came(runs, [unit for unit, _ in places], older),
     )
+
+
+def _came(runs: Frame, units: Sequence[int], older: Mapping[str, Sequence[Run]]) -> Arrivals:
+    """Return the arrivals of the runs of each unit: those of other code first."""
+    found: dict[int, tuple[Arrival, ...]] = {}
+    for unit, run in zip(units, runs.runs, strict=True):
+        replaced = (one for one in older.get(run.path, ()) if one.finished)
+        others = {str(one.summary.code): one for one in sorted(replaced, key=_arrival)}
+        others.pop(str(run.summary.code), None)
+        own = (*map(_arrival, others.values()), _arrival(run))
+        found[unit] = max(found.get(unit, own), own, key=lambda each: (len(each), each[-1]))
+    return found
+
+
+def _arrival(run: Run) -> Arrival:
+    return run.summary.started or "", run.summary.command or ""
 
 
 def sample_of_row(runs: Frame, number: str) -> Sample:
@@ -219,23 +244,26 @@ def with_diverged(samples: Sequence[Sample]) -> list[Sample]:
 def standings(
     samples: Sequence[Sample],
     equal_within: float | None = None,
-    interim_analyses: int = 1,
+    parts: int = 1,
     reference: int | None = None,
 ) -> list[Standing]:
     """Return how each sample compares with the best one, or with the one at `reference`.
 
-    The reference itself has no word, and no sample has one if the number does not rank.
+    `parts` share the level. The reference itself has no word, and no sample has one if the number
+    does not rank.
     """
     better = samples[0].better
     if better is None:
         return [Standing()] * len(samples)
     overlap = max(sample.overlap for sample in samples)
-    rule = Rule(better, equal_within, interim_analyses, overlap)
-    values = [sample.values for sample in samples]
+    rule = Rule(better, equal_within, parts, overlap)
+    values, came = [sample.values for sample in samples], [sample.came for sample in samples]
     if reference is None:
-        return compare(values, rule)
+        return compare(values, rule, came)
     others = [i for i in range(len(samples)) if i != reference]
-    found = against(values[reference], [values[i] for i in others], rule) if others else []
+    arrivals = [came[i] for i in (reference, *others)]
+    compared = [values[i] for i in others]
+    found = against(values[reference], compared, rule, arrivals) if others else []
     by_place = dict(zip(others, found, strict=True))
     return [by_place.get(i, Standing()) for i in range(len(samples))]
 

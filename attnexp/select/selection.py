@@ -18,17 +18,20 @@ MOST_REASONS = 3
 
 
 def selected(
-    paths: Sequence[str | Path], where: str | None, version: int = RESULTS_VERSION
+    paths: Sequence[str | Path],
+    where: str | None,
+    version: int = RESULTS_VERSION,
+    verb: str = "results",
 ) -> list[Run]:
     """Return the runs of a results version at or below the paths that fit the test `where`.
 
     Without paths these are the runs below `outputs`, but for those of cards, claims and chapters.
 
-    Says which folders could not be read. Raises RequestError for paths without runs, and for a test
-    that makes no sense or that no run passes.
+    Says which folders could not be read, and which runs `verb` leaves out. Raises RequestError for
+    paths without runs, and for a test that makes no sense or that no run passes.
     """
     collected = collect_asked(paths, version)
-    say_left_out(collected)
+    say_left_out(collected, verb)
     if not collected.runs:
         of = f" of results version {version}" if collected.others else ""
         raise RequestError(f"there are no runs{of} below {', '.join(map(str, paths)) or OUTPUTS}")
@@ -60,10 +63,13 @@ def none_fits(frame: "Frame", where: str) -> str:
     return f"none of the {len(frame)} runs fits {where}.{''.join(near)}".removesuffix(".")
 
 
-def say_left_out(collected: Collected) -> None:
-    """Print a line each about runs that are set aside, of other versions or studies, or running."""
+def say_left_out(collected: Collected, verb: str = "results") -> None:
+    """Print a line each about runs that are set aside, of other versions or studies, or running.
+
+    `verb` is the one that leaves out those of studies.
+    """
     warn_skipped(collected.skipped)
-    for sentence in (*collected.of_other_versions, *collected.apart):
+    for sentence in (*collected.of_other_versions, *collected.apart(verb)):
         console.warn_aside(sentence)
     if count := len(collected.begun):
         console.warn_aside(f"{count} {'is' if count == 1 else 'are'} running")

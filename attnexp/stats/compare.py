@@ -1,21 +1,30 @@
 """Verdicts on the rows of a table: each against the best one, by their seeds."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import combinations
+from itertools import combinations, count
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnexp.core.language import Phrase, said
 from attnexp.stats.additive import levels
-from attnexp.stats.flips import adjusted_p, flipped_p, interval, step_down_p
+from attnexp.stats.flips import flipped_p, interval
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
 from attnexp.stats.multiple import holm
-from attnexp.stats.paired import Values, every_pair, paired
+from attnexp.stats.paired import Values, every_pair, in_columns, paired
 from attnexp.stats.scaled import mean, scaled
+from attnexp.stats.sequential import (
+    FEWEST,
+    Arrivals,
+    PairTest,
+    PairTests,
+    level_at,
+    pair_tests,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +91,13 @@ TURNED = {Word.BETTER: Word.WORSE, Word.WORSE: Word.BETTER}
 class Standing:
     """How a row compares with the best of its table, or with a given row.
 
-    `word` is None if the metric does not rank. `p` is adjusted for all pairs of rows.
+    `word` is None if the metric does not rank. `p` is adjusted for all pairs of rows, and `level`
+    is what the looks up to that of the verdict spend.
     """
 
     word: Word | None = None
     p: float | None = None
+    level: float | None = None
     difference: Difference | None = None
     beaten_by: int | None = None
 
@@ -107,38 +118,38 @@ class Standing:
 class Rule:
     """How rows are compared: which values are better, and the rules of a verdict.
 
-    Differences up to `equal_within` count as equal. `interim_analyses` is the number of planned
-    analyses while seeds are added, each at its part of the 5%. `overlap` is n_test / n_train if the
-    values are of splits of the same rows, and 0 if seeds are independent.
+    Differences up to `equal_within` count as equal. `parts` is the number of tests that share the
+    5%. `overlap` is n_test / n_train if the values are of splits of the same rows, and 0 if seeds
+    are independent.
     """
 
     better: Literal["lower", "higher"]
     equal_within: float | None = None
-    interim_analyses: int = 1
+    parts: int = 1
     overlap: float = 0.0
-
-    @property
-    def level(self) -> float:
-        """The level of one analysis."""
-        return LEVEL / self.interim_analyses
 
     @property
     def least(self) -> int:
         """The fewest seeds at which there can be a verdict."""
-        return fewest_seeds(self.level)
+        return fewest_seeds(self.parts)
+
+    def level_at(self, seeds: int) -> float:
+        """Return the level that is spent up to a number of seeds; splits have one look."""
+        return (LEVEL if self.overlap else level_at(seeds)) / self.parts
 
 
-def fewest_seeds(level: float) -> int:
-    """Return the fewest seeds whose signs can have a p-value of at most a level."""
-    return math.ceil(1 - math.log2(level))
+def fewest_seeds(parts: int = 1) -> int:
+    """Return the fewest seeds whose signs can show a difference, if `parts` share the level."""
+    return next(n for n in count(FEWEST) if 2 / 2**n <= level_at(n) / parts)
 
 
-def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
+def compare(rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()) -> list[Standing]:
     """Compare every row with the best one, on the seeds that both have.
 
     The best row is picked because it looks best, so the p-values are adjusted for all pairs of
     rows. Rows whose seeds are unlike may beat the one with the best mean on the seeds they share;
-    then the best is the next that no row beats.
+    then the best is the next that no row beats. `came` says when the runs of each row came, by
+    default all at one look.
     """
     alone = {0: Word.NO_VALUE, 1: Word.ONE_SEED}
     standings = [Standing(alone.get(len(own), Word.ALONE)) for own in rows]
@@ -148,17 +159,16 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
     if len(by_row) < 2:
         return standings
     sign, able = 1 if rule.better == "lower" else -1, list(by_row)
-    compared = [rows[i] for i in able]
-    adjusted = np.zeros((len(rows), len(rows)))
-    adjusted[tuple(np.array(able)[end] for end in np.triu_indices(len(able), 1))] = (
-        _adjusted([paired(one, other) for one, other in combinations(compared, 2)], rule)
-        if rule.overlap
-        else step_down_p(every_pair(compared))
-    )
-    adjusted += adjusted.T
+    ends = list(combinations(range(len(able)), 2))
+    seeds, differences = every_pair([rows[i] for i in able])
+    tests = _tests(seeds, differences, ends, [came[i] for i in able] if came else [], rule)
+    pairs = {(able[one], able[other]): pair for pair, (one, other) in enumerate(ends)}
+
+    def between(one: int, other: int) -> PairTest:
+        return tests.one(pairs[min(one, other), max(one, other)])
 
     def beater(row: int) -> int | None:
-        clear = (i for i in able if i != row and adjusted[i, row] <= rule.level)
+        clear = (i for i in able if i != row and between(i, row).apart)
         return next((i for i in clear if _beats(rows[i], rows[row], sign, rule)), None)
 
     ordered = sorted(able, key=lambda i: sign * by_row[i])
@@ -166,13 +176,14 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
     for i in able:
         if best is None:
             by = beater(i)
-            standings[i] = Standing(Word.WORSE, float(adjusted[i, by]), beaten_by=by)
+            assert by is not None
+            test = between(i, by)
+            standings[i] = Standing(Word.WORSE, test.p, test.level, beaten_by=by)
         elif i == best:
             standings[i] = Standing(Word.BEST)
         else:
             to_best = list(paired(rows[i], rows[best]).values())
-            p = float(adjusted[i, best])
-            found = _standing_of(to_best, p, sign, rule, math.comb(len(able), 2))
+            found = _standing_of(to_best, between(i, best), sign, rule, len(ends))
             same = equal_means(by_row[i], by_row[best]) and beater(i) is None
             standings[i] = replace(found, word=Word.BEST) if same else found
     return standings
@@ -189,50 +200,63 @@ def equal_means(one: float, other: float) -> bool:
     return abs(one - other) <= ROUNDING * max(abs(one), abs(other))
 
 
-def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Standing]:
+def against(
+    reference: Values, rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()
+) -> list[Standing]:
     """Compare every row with a reference that was chosen before, and not for its results.
 
-    The p-values are adjusted for all rows. A row may then also be `better`.
+    The p-values are adjusted for all rows. A row may then also be `better`. `came` says when the
+    runs of the reference and those of each row came, by default all at one look.
     """
     pairs = [paired(row, reference) for row in rows]
     if any(min(len(row), len(reference)) < 2 for row in rows):
         return [Standing(Word.ONE_SEED) for _ in rows]
     sign = 1 if rule.better == "lower" else -1
-    able = [pair for pair in pairs if pair]
-    adjusted = iter(_adjusted(able, rule) if able else ())
-    standings = []
-    for pair in pairs:
-        if not pair:
-            standings.append(Standing(Word.ALONE))
-            continue
-        p = next(adjusted)
-        found = _standing_of(list(pair.values()), p, sign, rule, len(able))
+    able = [i for i, pair in enumerate(pairs) if pair]
+    standings = [Standing(Word.ALONE) for _ in rows]
+    if not able:
+        return standings
+    seeds, differences = in_columns([pairs[i] for i in able])
+    tests = _tests(seeds, differences, [(0, i + 1) for i in able] if came else [], came, rule)
+    for place, i in enumerate(able):
+        test = tests.one(place)
+        found = _standing_of(list(pairs[i].values()), test, sign, rule, len(able))
         assert found.difference is not None
         ahead = sign * found.difference.mean < 0
-        if found.word is Word.TIED and p <= rule.level and ahead:
+        if found.word is Word.TIED and test.apart and ahead:
             found = replace(found, word=Word.BETTER)
-        standings.append(found)
+        standings[i] = found
     return standings
 
 
-def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float]:
-    """Return the p-value of each pair, adjusted for all of them."""
-    if rule.overlap:
-        return holm([_corrected_p(list(pair.values()), rule.overlap) for pair in pairs])
-    return adjusted_p(pairs)
+def _tests(
+    seeds: Sequence[int],
+    differences: NDArray[np.float64],
+    ends: Sequence[tuple[int, int]],
+    came: Sequence[Arrivals],
+    rule: Rule,
+) -> PairTests:
+    """Return the tests of pairs by their differences, (seeds, pairs).
+
+    They are by sign flips, or of splits by corrected t tests.
+    """
+    if not rule.overlap:
+        return pair_tests(seeds, differences, ends, came, rule.parts)
+    p = np.array(holm([_corrected_p(own[~np.isnan(own)], rule.overlap) for own in differences.T]))
+    return PairTests(p, p, np.full(len(p), rule.level_at(len(seeds))))
 
 
 def _standing_of(
-    differences: Sequence[float], p: float, sign: int, rule: Rule, tests: int
+    differences: Sequence[float], test: PairTest, sign: int, rule: Rule, tests: int
 ) -> Standing:
-    """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
+    """Return the verdict on a row by its differences from the best and the test of the pair."""
     n = len(differences)
     if not n:
         return Standing(Word.ALONE)
     middle = mean(differences)
     own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
-    # The interval is at the level at which the adjusted p-value is compared with that of the table.
-    level = rule.level * min(1.0, own / p) if p else rule.level
+    # The interval is at the level of this pair alone at which the table would tell it apart.
+    level = test.later or (test.left or LEVEL / rule.parts) * min(1.0, own / test.share)
     if n < 2:
         low, high = -math.inf, math.inf
     elif rule.overlap or n < rule.least:
@@ -241,8 +265,12 @@ def _standing_of(
     else:
         # where this level is beyond so few seeds, between the extremes, and to 0 at the least
         low, high = interval(differences, max(level, 2 / 2**n))
-        if p > rule.level:
+        if not test.apart:
             low, high = min(low, 0.0), max(high, 0.0)
+        elif middle > 0:
+            low = max(low, 0.0)
+        else:
+            high = min(high, 0.0)
     difference = Difference(
         mean=middle,
         low=low,
@@ -253,16 +281,17 @@ def _standing_of(
         sd=moments(differences)[1] if n > 1 else 0.0,
         tests=tests,
     )
-    return Standing(_word(difference, p, sign, rule), p, difference)
+    word = _word(difference, test.apart, sign, rule)
+    return Standing(word, test.p, test.level, difference)
 
 
-def _word(difference: Difference, p: float, sign: int, rule: Rule) -> Word:
+def _word(difference: Difference, apart: bool, sign: int, rule: Rule) -> Word:
     within = rule.equal_within
     if difference.pairs < rule.least:
         return Word.FEW
     if within is not None and -within <= difference.low and difference.high <= within:
         return Word.EQUAL
-    if p <= rule.level and sign * difference.mean > 0:
+    if apart and sign * difference.mean > 0:
         return Word.WORSE
     return Word.TIED
 

@@ -13,7 +13,8 @@ It does not test that unlike distributions have equal means: a row that fails on
 cannot be exchanged with a row that is always as good as the other's mean.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -23,13 +24,13 @@ from numpy.typing import NDArray
 from attnexp.stats.scaled import factors, scaled
 
 EXHAUSTIVE = 17
-"""The most seeds for which all sign vectors are used; beyond it `DRAWN` of them."""
+"""The most seeds of which all sign vectors are used. Those of further seeds are drawn."""
 
-DRAWN = 100_000
-"""Sign vectors that are drawn, the same ones in every table."""
+LEAST = 1024
+"""The fewest sign vectors of a table with many seeds."""
 
 PRODUCTS = 2**33
-"""Multiplications of one table: with hundreds of rows, fewer sign vectors are drawn."""
+"""Multiplications of one table: with hundreds of rows, fewer sign vectors are used."""
 
 _SIGNS = 4096
 """Sign vectors that are multiplied at a time, so that many pairs of rows take little memory."""
@@ -37,22 +38,23 @@ _SIGNS = 4096
 _PRODUCTS = 2**18
 """Multiplications at a time. Their results stay in the cache, and OpenBLAS starts no threads."""
 
-_TIE = 1e-9
+TIE = 1e-9
 """The relative difference below which two statistics are the same but for rounding."""
 
 
 @lru_cache(maxsize=8)
-def sign_vectors(n: int, most: int = DRAWN) -> NDArray[np.float64]:
+def sign_vectors(n: int, exhaustive: int = EXHAUSTIVE) -> NDArray[np.float64]:
     """Return one of each two opposite sign vectors of length n, as rows; the first is all ones.
 
-    They are all there are, or `most` that are drawn.
+    They are all vectors of the first `exhaustive` seeds, each continued by signs that are drawn for
+    each further seed: the same ones whatever n is, so that more seeds take no verdict back.
     """
-    if n <= EXHAUSTIVE and 2 ** (n - 1) <= most:
-        bits = (np.arange(2 ** (n - 1))[:, None] >> np.arange(n)) & 1
-    else:
-        bits = np.random.default_rng(n).integers(0, 2, (most, n))
-        bits[0] = 0
-    return np.where(bits, -1.0, 1.0)
+    first = min(n, exhaustive)
+    bits = (np.arange(2 ** (first - 1))[:, None] >> np.arange(first)) & 1
+    further = [np.random.default_rng(seed).integers(0, 2, len(bits)) for seed in range(first, n)]
+    every = np.column_stack([bits, *further])
+    every[0] = 0
+    return np.where(every, -1.0, 1.0)
 
 
 def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.float64]:
@@ -68,8 +70,9 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
     normed = differences / np.where(norm > 0, norm, 1.0)
     z = np.abs(normed.sum(axis=0))
     order = np.argsort(z, kind="stable")
-    reached = z[order] * (1 - _TIE)
-    signs = sign_vectors(len(differences), max(1000, min(DRAWN, PRODUCTS // differences.size)))
+    reached = z[order] * (1 - TIE)
+    most = max(LEAST, PRODUCTS // max(1, differences.size))
+    signs = sign_vectors(len(differences), min(EXHAUSTIVE, int(math.log2(most)) + 1))
     ascending = np.ascontiguousarray(normed[:, order].T)
     above = np.zeros(len(z))
     for first in range(0, len(signs), _SIGNS):
@@ -88,18 +91,11 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
     return adjusted
 
 
-def adjusted_p(pairs: Sequence[Mapping[object, float]]) -> list[float]:
-    """Return the p-value of each pair of rows, given by seed, as `step_down_p` adjusts them."""
-    seeds = list(dict.fromkeys(seed for pair in pairs for seed in pair))
-    matrix = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
-    return [float(p) for p in step_down_p(matrix)]
-
-
 def flipped_p(differences: Sequence[float]) -> float:
     """Return the p-value of one pair."""
     values = np.array(scaled(differences)[0])
     signs = sign_vectors(len(values))
-    reached = abs(float(values.sum())) * (1 - _TIE)
+    reached = abs(float(values.sum())) * (1 - TIE)
     return int(np.count_nonzero(np.abs(signs @ values) >= reached)) / len(signs)
 
 
@@ -120,10 +116,10 @@ def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
         first = (ahead @ values) / count
         second = (~ahead @ values) / (len(values) - count)
     lower, upper = np.fmin(first, second), np.fmax(first, second)
-    place = int(level * len(signs) * (1 + _TIE)) - 1
+    place = int(level * len(signs) * (1 + TIE)) - 1
     if place < 0:
         return -np.inf, np.inf
     ends = np.partition(lower, place)[place], -np.partition(-upper, place)[place]
-    nothing = _TIE * float(np.abs(values).max())
+    nothing = TIE * float(np.abs(values).max())
     low, high = (0.0 if abs(end) <= nothing else float(end) / factor for end in ends)
     return low, high

@@ -1,7 +1,7 @@
 """Rows of numbers by seed, and their differences in pairs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -18,13 +18,13 @@ def seed_means(values: Values) -> list[float]:
     return [mean(blocks.values()) for blocks in values.values()]
 
 
-def paired(row: Values, other: Values) -> dict[object, float]:
+def paired(row: Values, other: Values) -> dict[int, float]:
     """Return the differences of two rows, by seed and within it by block.
 
     Rows that share none have no difference. Differences that are nothing but the rounding of the
     numbers that were subtracted are 0.
     """
-    found: dict[object, list[tuple[float, float]]] = {}
+    found: dict[int, list[tuple[float, float]]] = {}
     for seed in sorted(row.keys() & other.keys()):
         blocks = row[seed].keys() & other[seed].keys()
         if blocks:
@@ -35,14 +35,24 @@ def paired(row: Values, other: Values) -> dict[object, float]:
     return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
 
 
-def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
-    """Return the differences of every two rows, of two or more, as `paired` finds them.
+def in_columns(
+    pairs: Sequence[Mapping[int, float]],
+) -> tuple[list[int], Float[np.ndarray, "seeds pairs"]]:
+    """Return the seeds of pairs, ascending, and their differences: NaN where a seed is lacking."""
+    seeds = sorted({seed for pair in pairs for seed in pair})
+    return seeds, np.array([[pair.get(seed, np.nan) for pair in pairs] for seed in seeds])
 
-    Pairs are in the order of `itertools.combinations`. A pair has 0 for a seed that it lacks.
+
+def every_pair(
+    rows: Sequence[Values],
+) -> tuple[list[int], Float[np.ndarray, "seeds pairs"]]:
+    """Return the differences of every two rows, of two or more, as `in_columns` those of `paired`.
+
+    Pairs are in the order of `itertools.combinations`.
     """
     blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
     values = np.array([[row.get(s, {}).get(b, np.nan) for s, b in blocks] for row in rows])
-    _, starts = np.unique([seed for seed, _ in blocks], return_index=True)
+    seeds, starts = np.unique([seed for seed, _ in blocks], return_index=True)
     found = np.full((len(starts), math.comb(len(rows), 2)), np.nan)
     end = 0
     for i, own in enumerate(values[:-1]):
@@ -59,7 +69,5 @@ def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
         scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
         means[abs(means) <= ROUNDING * scale] = 0.0
         found[:, first:end] = means.T
-    there = ~np.isnan(found)
-    # Signs that are drawn belong to seeds in the order in which the pairs name them.
-    order = np.argsort(there.argmax(axis=1), kind="stable")
-    return np.nan_to_num(found[order[there[order].any(axis=1)]])
+    shared_by_some = ~np.isnan(found).all(axis=1)
+    return seeds[shared_by_some].tolist(), found[shared_by_some]

@@ -4,9 +4,12 @@ import math
 from bisect import bisect_left
 from statistics import NormalDist
 
+import numpy as np
+
 from attnexp.stats.compare import Difference, Rule
 from attnexp.stats.flips import EXHAUSTIVE
 from attnexp.stats.intervals import ROUNDING
+from attnexp.stats.sequential import level_at
 
 POWER = 0.8
 """The chance of a verdict that is asked for."""
@@ -38,17 +41,48 @@ def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -
     return effect
 
 
+def look_level(seeds: int, before: int, parts: int = 1) -> float:
+    """Return the level of a test at a look, of which `parts` share what the looks spend.
+
+    Looks before it spent the level up to `before` seeds. For standard normal z of both looks with
+    the correlation sqrt(before / seeds) it is P(|z| > c), with c so that either is beyond its bound
+    with the chance `level_at(seeds)` (Lan and DeMets 1983). Without such a look it is that.
+    """
+    from scipy.special import ndtr, ndtri  # takes 0.2 s
+
+    spent, level = level_at(before) / parts, level_at(seeds) / parts
+    if not spent:
+        return level
+    first, shared = -float(ndtri(spent / 2)), math.sqrt(before / seeds)
+    z = np.linspace(-first, first, 801)
+    rest = math.sqrt(1 - shared**2)
+
+    def crossed(bound: float) -> float:
+        inside = ndtr((bound - shared * z) / rest) - ndtr((-bound - shared * z) / rest)
+        return 1 - float(np.trapezoid(inside * np.exp(-(z**2) / 2), z)) / math.sqrt(2 * math.pi)
+
+    bounds = np.linspace(first / 2, 2 * first + 4, 2000)
+    place = bisect_left(bounds, True, key=lambda bound: crossed(bound) <= level)
+    return 2 * float(ndtr(-bounds[place]))
+
+
 def seeds_needed(difference: Difference, rule: Rule) -> int | None:
     """Return the seeds, more than there are, at which such a difference is found in 80% of tables.
 
-    It is among as many tests as there were. None if seeds do not differ, if their mean is zero, and
-    if more than MOST_SEEDS would be needed.
+    It is among as many tests as there were, at one more look. None if seeds do not differ, if their
+    mean is zero, and if more than MOST_SEEDS would be needed.
     """
     if not difference.sd or not difference.mean:
         return None
-    effect = abs(difference.mean) / difference.sd
+    effect, tests = abs(difference.mean) / difference.sd, difference.tests
+
+    def is_found(seeds: int) -> bool:
+        left = rule.level_at(seeds) - rule.level_at(difference.pairs)
+        if seeds <= EXHAUSTIVE and left * 2 ** (seeds - 1) * (1 + ROUNDING) < 1:
+            return False
+        level = look_level(seeds, difference.pairs, rule.parts * tests) * tests
+        return detectable(seeds, level, tests) <= effect
+
     numbers = range(max(difference.pairs + 1, rule.least), MOST_SEEDS + 1)
-    place = bisect_left(
-        numbers, True, key=lambda n: detectable(n, rule.level, difference.tests) <= effect
-    )
+    place = bisect_left(numbers, True, key=is_found)
     return numbers[place] if place < len(numbers) else None

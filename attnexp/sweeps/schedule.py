@@ -92,8 +92,6 @@ def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
     from attnexp.config.build import checked_makers, prepare  # which imports PyTorch
 
     here = composer.config.hydra.launcher._target_ in OWN_LAUNCHERS
-    if not here:
-        require_programs(composer.config.hydra)
     by_seed = ("seed", "data_seed")
     several = {
         str([own for own in job.settings.items() if own[0] not in by_seed]): job

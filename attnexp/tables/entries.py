@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError
 from attnexp.core.language import Phrase
+from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import (
     DATA_SEED,
@@ -39,7 +40,8 @@ from attnexp.select.sample import (
 )
 from attnexp.stats.additive import levels
 from attnexp.stats.compare import Standing, Word, fewest_seeds
-from attnexp.stats.intervals import LEVEL, Spread
+from attnexp.stats.intervals import Spread
+from attnexp.stats.sequential import portions
 
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
@@ -57,8 +59,8 @@ class TableRequest:
     Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
     or smallest first. Rows are compared with the best one, or with the one whose label is
-    `reference`, in which case they keep their order. `equal_within` and `interim_analyses` are
-    those of `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs,
+    `reference`, in which case they keep their order. `equal_within` is that of `Rule`;
+    `explain` adds the reasoning behind each verdict, `costs` a table of the costs,
     `also` the columns that a table shows only if they are named.
     Tables show the `top` best rows of those on the same data, or all, and at most `limit` lines, or
     all.
@@ -70,7 +72,6 @@ class TableRequest:
     reverse: bool = False
     reference: str | None = None
     equal_within: float | None = None
-    interim_analyses: int = 1
     explain: bool = False
     costs: bool = False
     also: tuple[str, ...] = ()
@@ -278,6 +279,19 @@ class ResultsTable:
         return self.frame.renaming.whole(label(plain, values, entry.row.runs.runs[0], self.short))
 
     @cached_property
+    def portions(self) -> int:
+        """The most looks at which rows that are compared could have a verdict."""
+        several = [[entry.sample for entry in panel if entry.sample] for panel in self.panels]
+        return max(
+            (
+                portions([sample.values for sample in own], [sample.came for sample in own])
+                for own in several
+                if len(own) > 1 and own[0].better and not any(sample.overlap for sample in own)
+            ),
+            default=0,
+        )
+
+    @cached_property
     def seeded(self) -> bool:
         """Whether any row has more than one seed."""
         return any(entry.spread.n > 1 for entry in self.firsts)
@@ -333,9 +347,12 @@ def _table(
     metrics = tuple(
         name for name in wanted if name in frame.metrics and np.isfinite(frame.data[name]).any()
     )
+    replaced: dict[str, list[Run]] = {}
+    for one in older:
+        replaced.setdefault(one.by.path, []).append(one.run)
     compared = []
     for panel in _panels(frame, ("data", *by) if data else by, within, unit):
-        by_metric = [_compared(panel, metric, request) for metric in metrics or (None,)]
+        by_metric = [_compared(panel, metric, request, replaced) for metric in metrics or (None,)]
         compared.append(_sorted(list(zip(*by_metric, strict=True)), request))
     compared.sort(key=lambda panel: sum(own[0].spread.n > 0 for own in panel) == 1)
     entries = list(chain.from_iterable(compared))
@@ -390,17 +407,20 @@ def _row(
     return Row(labels, runs, blocks, lost, unit)
 
 
-def _compared(panel: Sequence[Row], metric: str | None, request: TableRequest) -> list[TableEntry]:
+def _compared(
+    panel: Sequence[Row],
+    metric: str | None,
+    request: TableRequest,
+    older: Mapping[str, Sequence[Run]],
+) -> list[TableEntry]:
     """Return the entry of each row of a panel for a metric, compared with the other rows."""
     if metric is None:
         return [TableEntry(row) for row in panel]
-    measured = [sample_of(row.runs, metric, row.unit, row.blocks) for row in panel]
+    measured = [sample_of(row.runs, metric, row.unit, row.blocks, older) for row in panel]
     samples = with_diverged(measured)
-    found = standings(
-        samples, request.equal_within, request.interim_analyses, _reference(panel, request)
-    )
+    found = standings(samples, request.equal_within, reference=_reference(panel, request))
     shown = any(standing.word is Word.WORSE for standing in found)
-    least = fewest_seeds(LEVEL / request.interim_analyses)
+    least = fewest_seeds()
     compared = samples[0].better is not None and len(panel) > 1
     placed = levels([sample.values for sample in samples])
     if sum(level is not None for level in placed) < 2:

@@ -409,7 +409,7 @@ def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[st
             "2003)"
         )
     compared = [one for one in drawn if len(one.rows) > 1 and not _overlap(one.rows)]
-    rule = Rule("lower", request.equal_within, request.interim_analyses)
+    rule = Rule("lower", request.equal_within)
     few = list(_few_seeds(compared, rule))
     yield from _unlike_seeds(panels, bool(few))
     yield from few

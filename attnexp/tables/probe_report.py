@@ -85,7 +85,7 @@ class ProbedConfiguration:
         found = [name for name in common if all(self.metric in own[name] for own in self.numbers)]
         return sorted(found, key=lambda name: name != LEARNED)
 
-    def table(self, equal_within: float | None, interim_analyses: int) -> ResultsTable:
+    def table(self, equal_within: float | None) -> ResultsTable:
         """Return the table whose rows are the interventions."""
         runs = [
             _under(run, name, own[name], self.metric)
@@ -97,7 +97,6 @@ class ProbedConfiguration:
             metrics=(self.metric,),
             reference=LEARNED,
             equal_within=equal_within,
-            interim_analyses=interim_analyses,
         )
         (table,) = divide(make_frame(runs, self.renaming), request)
         if len(self.runs) > 1:
@@ -151,7 +150,6 @@ def interventions_report(
     compared: Sequence[Comparison],
     metric: str | None = None,
     equal_within: float | None = None,
-    interim_analyses: int = 1,
     renaming: Renaming = KEPT,
 ) -> Report:
     """Return a table per configuration, and sentences that answer whether the map matters.
@@ -164,7 +162,7 @@ def interventions_report(
         for configuration in comparison.configurations
         if any(run.interventions for run in configuration.runs)
     ]
-    tables = [probed.table(equal_within, interim_analyses) for probed in found]
+    tables = [probed.table(equal_within) for probed in found]
     pairs = list(zip(found, tables, strict=True))
     record = recorder(tables)
     return Report(

@@ -121,7 +121,7 @@ def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Repo
             grids.append(grid_of(table, "costs", "", COSTS, limit=limit))
     found: list[Phrase] = _texts(tables, verdicts)
     if request.explain:
-        found += _texts(tables, partial(explanations, request=request))
+        found += _texts(tables, explanations)
 
     names = {id(entry): row_in_list(table, entry) for table in tables for entry in table.firsts}
     modes = _texts(tables, partial(mode_notes, name=names))
@@ -299,6 +299,11 @@ def _caption(table: ResultsTable, request: TableRequest) -> Text:
         )
     if table.alone:
         sentences.append(_alone(table))
+    if table.portions > 1:
+        sentences.append(
+            f"{table.unit.many.en.capitalize()} came in {table.portions} portions: verdicts hold "
+            "at 5% together."
+        )
     tuned = set(table.frame.data["tuned"])
     if len(tuned) == 1 and None not in tuned:
         sentences.append(said("Tuned for each row: {settings}.", settings=tuned.pop()))

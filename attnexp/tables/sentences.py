@@ -9,11 +9,11 @@ from attnexp.core.console import count_text, number_text
 from attnexp.core.language import Phrase, Text, capitalized, in_language, joined, said, translate
 from attnexp.select.configurations import is_data, label
 from attnexp.select.judge import modes_of
-from attnexp.stats.compare import Word, equal_means, fewest_seeds
+from attnexp.stats.compare import Rule, Word, equal_means, fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
-from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest
+from attnexp.tables.entries import ResultsTable, TableEntry
 from attnexp.tables.grid import FEW, listed
 
 STANDINGS = {
@@ -213,18 +213,18 @@ def _bracketed(name: Phrase) -> Phrase:
     return re.sub("^([^,=]+), (.*)$", r"\1 (\2)", name) if isinstance(name, str) else name
 
 
-def explanations(table: ResultsTable, request: TableRequest) -> Iterator[str]:
+def explanations(table: ResultsTable) -> Iterator[str]:
     """Yield the reasoning behind the verdict on each row that is shown, in plain words."""
     shown = {id(own[0]) for own in table.shown}
     for panel in table.panels:
         best = next((entry for entry in panel if entry.standing.word is Word.BEST), None)
         for entry in (entry for entry in panel if id(entry) in shown):
             if best is not None and entry.standing.difference is not None:
-                yield " ".join(_reasons(table, entry, best, panel, request))
-        yield from _floor(panel, request)
+                yield " ".join(_reasons(table, entry, best, panel))
+        yield from _floor(panel)
 
 
-def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
+def _floor(panel: Sequence[TableEntry]) -> Iterator[str]:
     """Yield the spread over seeds, and the smallest differences between two rows that seeds show.
 
     The spread is that of the differences from the best row. Of one row it is that of two such rows
@@ -241,11 +241,11 @@ def _floor(panel: Sequence[TableEntry], request: TableRequest) -> Iterator[str]:
     if spread <= ROUNDING * largest:
         return
     tests = max((found.tests for found in compared), default=1)
-    level = LEVEL / request.interim_analyses
-    least = fewest_seeds(level)
+    least = fewest_seeds()
     overlap = max(entry.overlap for entry in rows)
+    rule = Rule("lower", overlap=overlap)
     seeds = [least, 2 * least - 2, 4 * least - 4]
-    floors = [number_text(spread * detectable(n, level, tests, overlap)) for n in seeds]
+    floors = [number_text(spread * detectable(n, rule.level_at(n), tests, overlap)) for n in seeds]
     counts = listed([str(n) for n in seeds]).en
     own = "differences from the best row" if paired else "differences of two rows like this one"
     yield (
@@ -261,7 +261,6 @@ def _reasons(
     entry: TableEntry,
     best: TableEntry,
     panel: Sequence[TableEntry],
-    request: TableRequest,
 ) -> Iterator[str]:
     """Yield the steps from the differences of a row to its verdict."""
     found, p = entry.standing.difference, entry.standing.p
@@ -285,9 +284,9 @@ def _reasons(
             f"other sign. There are 2^{found.pairs} = {2**found.pairs:,} ways to sign them."
         )
     rows = sum(other.spread.n > 1 for other in panel)
-    level = LEVEL / request.interim_analyses
+    level = entry.standing.level or LEVEL
     yield (
         f"A difference as clear as this between any two of {rows} rows comes up by chance with "
-        f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} {number_text(level)}: "
-        f"{in_language(entry.verdict, 'en')}."
+        f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} the level of so many "
+        f"{table.unit.many.en}, {number_text(level)}: {in_language(entry.verdict, 'en')}."
     )

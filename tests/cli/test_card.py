@@ -298,3 +298,10 @@ def test_rows_of_a_card_are_made_anew(own, succeeds, in_process, refused):
     assert "give a CARD.json" in refused("verify", "outputs", "--rows", "2")
     assert "runs or one card" in refused("verify", "outputs", str(card))
     assert "--where chooses runs" in refused("verify", str(card), "--where", "data=sine")
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_device_that_is_not_there_is_refused_before_the_first_row(refused, tmp_path, more):
+    said = refused("card", "--quick", "model=cosine", "--device", "cuda:99", *more)
+    assert "device=cuda:99 is not available: PyTorch finds " in said
+    assert not (tmp_path / "outputs").exists()

@@ -31,7 +31,8 @@ listeners: list[list[str]] = []
 
 def listen(event: str, args: tuple) -> None:
     copied = event == "pickle.find_class" and args[0] in sys.modules  # sweeps copy their plans so
-    if event in ALARMING and not copied:
+    commit = event == "subprocess.Popen" and args[0] == "git"  # pictures name the commit
+    if event in ALARMING and not copied and not commit:
         for events in listeners:
             events.append(event)
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from functools import partial
 
 import pytest
@@ -12,7 +13,7 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs import user_code
 from attnexp.runs.files import OWN_CODE, UnreadableRunError
-from attnexp.runs.user_code import stored_texts, write_texts
+from attnexp.runs.user_code import stored_texts, text_digest, write_texts
 
 SAME = "no difference in settings, code, versions, commit and numbers"
 
@@ -73,11 +74,21 @@ def with_code(folder, code: dict[str, str]) -> None:
     (folder / OWN_CODE).write_text(json.dumps(code))
 
 
-def test_code_is_compared_line_by_line(write_run, differ):
-    one, two = (write_run(name, {"seed": 1}, code={"mine": name}) for name in "ab")
-    with_code(one, {"mine": OLD})
-    with_code(two, {"mine": NEW})
-    lines = differ(one, two)
+@pytest.fixture
+def of_texts(write_run):
+    """Writes a run of each of two texts of a module, which its folder holds."""
+
+    def write(*texts: str):
+        for name, text in zip("ab", texts, strict=True):
+            folder = write_run(name, {"seed": 1}, code={"mine": text_digest(text)})
+            with_code(folder, {"mine": text})
+            yield folder
+
+    return write
+
+
+def test_code_is_compared_line_by_line(of_texts, differ):
+    lines = differ(*of_texts(OLD, NEW))
     assert lines[lines.index("code: mine") + 1 :] == [
         *("--- a", "+++ b", "@@ -1,2 +1,2 @@"),
         *(" def f(x):", "-    return 2 * x", "+    return 3 * x"),
@@ -97,11 +108,20 @@ def test_code_without_two_texts_is_named(write_run, differ, ours, theirs, senten
     assert sentence in differ(one, two)
 
 
-def test_text_of_a_folder_is_printed_without_its_control_characters(write_run, differ):
-    one, two = (write_run(name, {"seed": 1}, code={"mine": name}) for name in "ab")
-    with_code(one, {"mine": "x = 1\n"})
-    with_code(two, {"mine": "x = '\x1b[2J'\n"})
-    assert not any("\x1b" in line for line in differ(one, two))
+def test_text_of_a_folder_is_printed_without_its_control_characters(of_texts, differ):
+    lines = differ(*of_texts("x = 1\n", "x = '\x1b[2J'\n"))
+    assert "-x = 1" in lines
+    assert not any("\x1b" in line for line in lines)
+
+
+@pytest.mark.parametrize("edited", ["a", "b", "a and b"])
+def test_a_text_that_was_edited_in_the_folder_is_not_compared(of_texts, differ, edited):
+    folders = dict(zip("ab", of_texts(OLD, NEW), strict=True))
+    for name in edited.split(" and "):
+        with_code(folders[name], {"mine": f"{name} is not Python"})
+    lines = differ(*folders.values())
+    assert lines[-1] == f"code: the stored text of mine is not what ran in {edited}"
+    assert not any(line.startswith(("---", "+", "@@")) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +138,40 @@ def test_a_damaged_file_of_code_is_one_sentence(write_run, differ, content):
         stored_texts(one)
 
 
+@pytest.mark.parametrize(
+    ("put", "sentence"),
+    [
+        (lambda path: path.symlink_to("nowhere"), "is a link to a file that is not there"),
+        (lambda path: path.symlink_to(OWN_CODE), "cannot be read: "),
+        (lambda path: path.mkdir(), "is not a file"),
+        (os.mkfifo, "is not a file"),
+        (lambda path: (path.touch(), os.truncate(path, 2**36)), "has more than 200,000 bytes"),
+    ],
+    ids=["dangling", "loop", "folder", "pipe", "huge"],
+)
+def test_what_is_no_file_of_code_is_one_sentence(write_run, differ, put, sentence):
+    one, two = (write_run(name, {"seed": 1}, code={"mine": name}) for name in "ab")
+    put(one / OWN_CODE)
+    with pytest.raises(UnreadableRunError, match=f"{OWN_CODE} {sentence}"):
+        differ(one, two)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads every file")
+def test_a_file_of_code_that_may_not_be_read_is_one_sentence(of_texts, differ):
+    one, two = of_texts(OLD, NEW)
+    (one / OWN_CODE).chmod(0)
+    with pytest.raises(UnreadableRunError, match=f"{OWN_CODE} cannot be read"):
+        differ(one, two)
+
+
 @pytest.fixture
 def module(tmp_path, monkeypatch):
     """Writes a module of one's own, and returns its digest."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def write(text: str, name: str = "module_of_mine") -> dict[str, str]:
-        (tmp_path / f"{name}.py").write_text(text)
+    def write(text: str | bytes, name: str = "module_of_mine") -> dict[str, str]:
+        content = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / f"{name}.py").write_bytes(content)
         return user_code.user_code({"model": {"_target_": f"{name}.Score"}})
 
     return write
@@ -145,6 +192,35 @@ def test_a_run_folder_holds_the_text_of_its_code(module, tmp_path):
 def test_no_text_is_stored_that_is_not_that_of_the_run(module, tmp_path, case):
     module("WIDTH = 2\n")
     write_texts(case, tmp_path)
+    assert not (tmp_path / OWN_CODE).exists()
+
+
+LATIN = "# -*- coding: latin-1 -*-\nNAME = 'é'\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (LATIN.encode("latin-1"), LATIN),
+        (b"\xef\xbb\xbfNAME = '\xc3\xa9'\r\n", "NAME = 'é'\n"),
+    ],
+    ids=["declared", "mark"],
+)
+def test_code_is_stored_in_the_encoding_that_it_declares(module, tmp_path, content, text):
+    code = module(content)
+    write_texts(code, tmp_path)
+    stored = stored_texts(tmp_path)
+    assert stored == {"module_of_mine": text}
+    assert {name: text_digest(each) for name, each in stored.items()} == code
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"NAME = '\xe9'\n", b"# coding: nothing\n", b"# coding: hex\n", b"# coding: ascii\n\xe9"],
+    ids=["undeclared", "unknown", "bytes", "other"],
+)
+def test_code_that_is_not_in_its_encoding_is_not_stored(module, tmp_path, content):
+    write_texts(module(content), tmp_path)
     assert not (tmp_path / OWN_CODE).exists()
 
 

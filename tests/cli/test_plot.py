@@ -296,3 +296,21 @@ def test_a_backend_that_is_inherited_from_a_notebook_stops_no_picture(regression
     answer = python("-m", "attnexp", "plot", folder, cwd=tmp_path, MPLBACKEND=backend)
     assert answer.returncode == 0, answer.stderr
     assert "fit.png" in names(folder / files.FIGURES)
+
+
+def test_rows_of_several_codes_are_named_with_the_command_that_tells_them_apart(
+    regression_run, tmp_path, capsys
+):
+    for width in (1.0, 2.0):
+        for seed in (0, 1):
+            settings = {"seed": seed, "model.width": width}
+            code = {"mine": "1", "helper": "2" if width == 2 and seed else "3"}
+            regression_run(f"w{width:g}-{seed}", settings=settings, code=code)
+    main([str(tmp_path), "--kind", "metric,loss"])
+    said = capsys.readouterr().out
+    (line,) = (line for line in said.splitlines() if "several codes" in line)
+    command = f"attnexp results {tmp_path} --by model,model.width,code"
+    assert line == f"note: rows mix runs of several codes: width=2: {command}"
+    run_verb("results", command.split()[2:])
+    main([str(tmp_path), "--where", "model.width=1", "--kind", "loss"])
+    assert "several codes" not in capsys.readouterr().out

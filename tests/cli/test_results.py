@@ -547,3 +547,13 @@ def test_the_command_on_older_code_shows_the_runs_of_cards(results: Results, wri
         write_run(f"cards/{text}", code={"mine": text}, started=started)
     (line,) = re.findall("attnexp results (outputs/cards --by .*)", results("outputs/cards"))
     assert {OLD, NEW} <= {*results(*line.split()).split()}
+
+
+def test_a_number_of_looks_is_no_longer_needed(sweep, results: Results, capsys):
+    plain = results()
+    cli.run(["results", "--looks", "4"])
+    captured = capsys.readouterr()
+    assert captured.out == plain
+    assert (
+        "--looks is no longer needed: verdicts hold however often seeds are added" in captured.err
+    )

@@ -130,3 +130,7 @@ def test_a_picture_says_its_command_and_its_runs(succeeds, refused, regression_r
     )
     assert "is a picture: the options of show" in refused("show", "mine.png", "--head", "1")
     assert refused("show", "a/b.svg") == "attnexp: a/b.svg is not there\n"
+    (tmp_path / "mine.jpg").write_text("a picture of my own")
+    assert refused("show", "mine.jpg") == (
+        "attnexp: mine.jpg is a file: show takes runs, and pictures in PNG, SVG and PDF\n"
+    )

@@ -83,7 +83,7 @@ def test_a_picture_holds_its_command_its_commit_and_its_runs(saved, run, kind):
     }
     assert drawn_lines(path) == [
         f"command: {COMMAND}",
-        f"code: commit {'c' * 10}",
+        f"commit: {'c' * 10}",
         f"run 0123456789: {os.path.join('outputs', 'mine')}",
     ]
 
@@ -103,7 +103,7 @@ def test_its_pixels_are_those_without_metadata(saved, run):
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_picture_of_no_run_has_its_command_alone(saved, kind):
-    assert drawn_lines(saved(kind)) == [f"command: {COMMAND}", f"code: commit {'c' * 10}"]
+    assert drawn_lines(saved(kind)) == [f"command: {COMMAND}", f"commit: {'c' * 10}"]
 
 
 def test_a_picture_of_a_thousand_runs_names_the_first(saved, run):

@@ -16,7 +16,9 @@ from attnexp.cli.parser import run_verb
 from attnexp.core.errors import RequestError
 from attnexp.runs.summary import read_summary
 from attnexp.select.collect import collect, collect_asked
+from attnexp.select.overview import progress_of
 from attnexp.select.reference import path_of
+from attnexp.select.selection import selected
 
 HOLDER = """
 import sys
@@ -177,15 +179,22 @@ def with_studies(write_run, tmp_path, monkeypatch):
 def test_runs_of_studies_are_left_out_and_counted_unless_a_folder_is_asked_for(with_studies):
     found = collect_asked(())
     assert [run.path for run in found.runs] == ["outputs/a", "outputs/b", "outputs/mine/c"]
-    assert sorted(found.apart) == [
+    assert sorted(found.apart("results")) == [
         "1 run below outputs/pooling is left out: attnexp results outputs/pooling",
         "2 runs below outputs/bahdanau are left out: attnexp results outputs/bahdanau",
         "2 runs below outputs/cards are left out: attnexp results outputs/cards",
         "3 runs below outputs/claims are left out: attnexp results outputs/claims",
     ]
     asked = collect_asked(["outputs"])
-    assert (len(asked.runs), asked.apart) == (11, [])
+    assert (len(asked.runs), asked.apart("results")) == (11, [])
     assert len(collect_asked(["outputs/cards"]).runs) == 2
+
+
+def test_a_verb_names_itself_for_runs_that_it_leaves_out(with_studies, capsys):
+    assert progress_of(None).of_studies[0].endswith("left out: attnexp status outputs/bahdanau")
+    selected((), None, verb="plot")
+    said = capsys.readouterr().err
+    assert "2 runs below outputs/cards are left out: attnexp plot outputs/cards\n" in said
 
 
 def test_verbs_and_python_leave_out_the_same_runs(with_studies, capsys):

@@ -53,3 +53,12 @@ def test_a_word_that_names_no_run_or_several_is_refused(there, word, sentence):
 def test_without_outputs_every_word_is_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert path_of("last") == "last"
+
+
+def test_runs_of_cards_and_chapters_are_said_to_have_their_paths_as_names(there, regression_run):
+    for folder in ("heads", "cards"):
+        regression_run(f"outputs/{folder}/boxcar-sine")
+    sentence = "below outputs; those below outputs/cards and outputs/heads are left out, and named "
+    with pytest.raises(RequestError, match=f"{sentence}as outputs/cards/RUN: give a folder"):
+        path_of("boxcar")
+    assert path_of("outputs/heads/boxcar-sine") == "outputs/heads/boxcar-sine"

@@ -90,10 +90,9 @@ def test_a_module_that_ends_its_process_is_left_to_the_jobs(in_process, own_choi
     assert len(runs(tmp_path)) == 1
 
 
-@pytest.mark.parametrize("more", [(), ("--dry-run",)])
 @pytest.mark.parametrize(("there", "lacking"), [((), "sbatch"), (("sbatch",), "srun")])
 def test_a_program_of_the_launchers_is_said_before_the_first_job(
-    refused, monkeypatch, tmp_path, there, lacking, more
+    refused, monkeypatch, tmp_path, there, lacking
 ):
     pytest.importorskip(SLURM, reason="submitit's launcher is not installed")
     programs = tmp_path / "programs"
@@ -102,6 +101,6 @@ def test_a_program_of_the_launchers_is_said_before_the_first_job(
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
-    said = refused("-m", "hydra/launcher=slurm", "seed=0,1", *QUICK, *more)
+    said = refused("-m", "hydra/launcher=slurm", "seed=0,1", *QUICK)
     assert said.count(f"hydra/launcher=slurm needs the program {lacking}, which is not on") == 1
     assert runs(tmp_path) == []

@@ -183,12 +183,6 @@ def test_rows_with_too_few_seeds_have_a_dagger_that_is_explained(sweep_of):
     assert "dagger" not in alone + enough
 
 
-def test_more_looks_take_more_seeds(sweep_of):
-    runs = sweep_of({"a": LOW[:6], "b": HIGH[:6]})
-    assert "dagger" not in as_latex(report_of(runs, TableRequest()))
-    assert "dagger" in as_latex(report_of(runs, TableRequest(interim_analyses=2)))
-
-
 def test_settings_in_common_are_a_comment_and_what_all_rows_share_is_told_once(sweep_of):
     text = as_latex(report_of(sweep_of({"a": LOW, "b": HIGH}), TableRequest()))
     assert "\n% The same in every run: arch=kernel_regression.\n\\begin{table" in text

@@ -35,9 +35,39 @@ def seen(data: str, model: str, seeds, value: float = 1.0, **settings) -> list[R
     ]
 
 
-def lacking(*groups: list[Run], looks: int = 1) -> list[str]:
+def captions(*runs: Run) -> list[str]:
+    return [grid.caption for grid in report_of(make_frame(runs), TableRequest()).grids]
+
+
+def test_the_caption_counts_the_looks_at_which_there_can_be_a_verdict():
+    def at(seeds, command, hour, **other):
+        own = {"command": command, "started": f"2026-01-01T{hour:02}:00:00+00:00", **other}
+        return [
+            Run(
+                f"outputs/{model}-{seed}",
+                make_summary(
+                    {"seed": seed, "model._target_": model},
+                    choices={"model": model, "data": "sine"},
+                    metrics={"test_mse": value + NEAR[seed % 8]},
+                    **own,
+                ),
+            )
+            for model, value in (("a", 1.0), ("b", 2.0))
+            for seed in seeds
+        ]
+
+    few = [run for seed in range(4) for run in at([seed], f"attnexp seed={seed}", seed)]
+    first, more = at(range(4, 8), "attnexp -m first", 5), at(range(8, 12), "attnexp -m more", 6)
+    assert all("portions" not in text for text in captions(*few, *first))
+    (text,) = captions(*few, *first, *more)
+    assert text.endswith("Seeds came in 2 portions: verdicts hold at 5% together.")
+    alike = at(range(8, 12), None, 6)
+    assert all("portions" not in text for text in captions(*at(range(8), None, 5), *alike))
+
+
+def lacking(*groups: list[Run]) -> list[str]:
     runs = [run for group in groups for run in group]
-    report = report_of(make_frame(runs), TableRequest(interim_analyses=looks, explain=True))
+    report = report_of(make_frame(runs), TableRequest(explain=True))
     return [note for note in report.notes if "lack" in note and "verdict" in note]
 
 
@@ -172,15 +202,6 @@ def test_a_number_at_a_length_comes_with_the_lengths_that_were_asked_for():
         assert (LENGTHS in report.notes) == told
     with pytest.raises(RequestError, match="126 for 64 instructions"):
         with_numbers(frame, ["exact_match_by_length@64"])
-
-
-def test_looks_take_more_seeds():
-    rows = seen("sine", "a", range(6)), seen("sine", "b", range(6), 9.0)
-    assert lacking(*rows) == []
-    (note,) = lacking(*rows, looks=4)
-    # 2 / 2^n is at most 0.05 / 4 from n = 8 on
-    assert "takes at least 8 seeds" in note
-    assert seeds_of(note)[1] == {6, 7}
 
 
 def test_tables_and_panels_have_one_line_together():

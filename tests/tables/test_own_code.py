@@ -188,3 +188,15 @@ def test_a_row_without_code_of_its_own_has_one_mark_everywhere(runs):
     assert [row["code"] for row in csv.DictReader(as_csv(report).splitlines())] == marks
     shipped = report_of(make_frame(runs[12:]), TableRequest(also=("code",)))
     assert "code" not in as_csv(shipped).splitlines()[0].split(",")
+
+
+def words_of(runs, **request) -> list[str]:
+    rows = report_of(make_frame(runs), TableRequest(**request)).records
+    return [row["standing"] for row in rows]
+
+
+def test_a_row_that_other_code_made_anew_is_not_told_apart_by_the_same_six_seeds(runs):
+    """The first code had its look: it spent all that six seeds can reach."""
+    assert words_of(runs) == ["best", "tied"]
+    assert words_of(runs, by=("model", "code")) == ["best", "worse", "worse"]
+    assert words_of(runs[6:]) == ["best", "worse"]

@@ -1,0 +1,258 @@
+"""Verdicts that hold however often a table is looked at while seeds are added.
+
+A look is an analysis of all seeds that there are. The looks of a table share the level: up to n
+seeds,
+
+    level(n) = 1/32 + (0.05 - 1/32)(1 - 6/n),   0 below six seeds
+
+is spent (Lan and DeMets 1983), so that six seeds decide as in a table of one look, and there is no
+last look. The test of a look is that of `flips`, with the same sign vectors at all looks: a
+vector whose largest z of the pairs is among the largest of a look is out, and the pairs are told
+apart that are beyond the others when the vector of ones is out. Earlier looks are computed from
+the values of today.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
+
+from attnexp.stats.flips import EXHAUSTIVE, TIE, sign_vectors, step_down_p
+from attnexp.stats.intervals import LEVEL
+from attnexp.stats.paired import Values
+from attnexp.stats.scaled import factors
+
+FEWEST = 6
+"""The fewest seeds with a p-value below the level: 2 / 2^6 = 1/32."""
+
+MOST_LOOKS = 40
+"""The most looks of a table. The last ones of more are one look."""
+
+LEAST_EXHAUSTIVE = 10
+"""The seeds of which all sign vectors are used even in the largest table."""
+
+STATISTICS = 2**21
+"""Statistics of a table at all looks, by pair, look and sign vector."""
+
+
+def level_at(seeds: int) -> float:
+    """Return the level that is spent up to a number of seeds."""
+    first = 2 / 2**FEWEST
+    return first + (LEVEL - first) * (1 - FEWEST / seeds) if seeds >= FEWEST else 0.0
+
+
+Arrival = tuple[str, str]
+"""The time of a run and the command that made it, of which the seeds are one look."""
+
+
+Arrivals = Mapping[int, Sequence[Arrival]]
+"""The arrivals of the runs of a row by seed: of the first run, and of each that replaced one of
+other code."""
+
+
+@dataclass(frozen=True)
+class SeedPlace:
+    """The place of a seed in a table: its look, and how often a run of the seed was made anew.
+
+    A run that other code made anew has the next `turn`. Places are in the order of looks.
+    """
+
+    look: int
+    seed: int
+    turn: int = 0
+
+
+def places_of(seeds: Sequence[int], rows: Sequence[Arrivals]) -> list[SeedPlace]:
+    """Return the places of seeds, by the arrivals of their runs in each row.
+
+    A seed is there from the second row on that has it. The seeds of a command are one look for each
+    turn, at the time of the last, and so are all runs without a command.
+    """
+    came: dict[tuple[int, int], Arrival] = {}
+    for seed in seeds:
+        there = [row[seed] for row in rows if row.get(seed)]
+        firsts = sorted(own[0] for own in there)
+        came[seed, 0] = firsts[min(1, len(firsts) - 1)] if firsts else ("", "")
+        for turn in range(1, max(map(len, there), default=0)):
+            came[seed, turn] = min(own[turn] for own in there if len(own) > turn)
+    ends: dict[tuple[str, int], str] = {}
+    for (_, turn), (time, command) in came.items():
+        ends[command, turn] = max(time, ends.get((command, turn), ""))
+    looks = {own: look for look, own in enumerate(sorted(ends, key=lambda one: (ends[one], one)))}
+    last = MOST_LOOKS - 1
+    places = [SeedPlace(min(looks[came[own][1], own[1]], last), *own) for own in came]
+    return sorted(places, key=lambda place: (place.look, place.turn, place.seed))
+
+
+def portions(rows: Sequence[Values], came: Sequence[Arrivals]) -> int:
+    """Return the number of looks of rows at which there can be a verdict."""
+    counts = Counter(seed for row in rows for seed in row)
+    places = places_of([seed for seed in sorted(counts) if counts[seed] > 1], came)
+    return len({place.look for place in places[FEWEST - 1 :]})
+
+
+class PairTest(NamedTuple):
+    """The test of a pair.
+
+    `p` is the share of sign vectors that are out before the look of the verdict, or else before the
+    last one, and of those at which a pair is as clear as what was seen. `share` is the last part
+    of it and `left` what the look may spend: a pair is `apart` if its share is at most that.
+    `later` is the level that the looks after a verdict leave to this pair alone, for its interval
+    over all seeds; None at the last look.
+    """
+
+    p: float
+    share: float
+    left: float
+    later: float | None
+
+    @property
+    def apart(self) -> bool:
+        """Whether the pair is told apart."""
+        return self.share <= self.left
+
+    @property
+    def level(self) -> float:
+        """What looks up to this one spend."""
+        return self.p - self.share + self.left
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """The tests of the pairs of a table, with an element for each pair: see `PairTest`."""
+
+    p: NDArray[np.float64]
+    share: NDArray[np.float64]
+    left: NDArray[np.float64]
+    later: Mapping[int, float] = field(default_factory=dict)
+
+    @cached_property
+    def apart(self) -> NDArray[np.bool_]:
+        """Whether each pair is told apart."""
+        return self.share <= self.left
+
+    def one(self, pair: int) -> PairTest:
+        """Return the test of a pair."""
+        p, share, left = (float(own[pair]) for own in (self.p, self.share, self.left))
+        return PairTest(p, share, left, self.later.get(pair))
+
+
+def pair_tests(
+    seeds: Sequence[int],
+    differences: Float[np.ndarray, "seeds pairs"],
+    ends: Sequence[tuple[int, int]] = (),
+    rows: Sequence[Arrivals] = (),
+    parts: int = 1,
+) -> PairTests:
+    """Return the tests of pairs from their differences by seed, NaN where a pair lacks a seed.
+
+    `ends` are the two rows of each pair, and `rows` say when the runs of each row came: by default
+    all at one look. `parts` share the level. A pair that was told apart at an earlier look stays
+    so, unless its mean has the other sign now: its p-value is then 1.
+    """
+    places = places_of(seeds, rows)
+    differences = _by_place(seeds, differences, places, ends, rows)
+    looks = np.array([place.look for place in places])
+    counts = [*(np.flatnonzero(np.diff(looks)) + 1).tolist(), len(places)]
+    if len(counts) == 1:
+        p = step_down_p(np.nan_to_num(differences))
+        return PairTests(p, p, np.full(len(p), level_at(len(places)) / parts))
+    levels = [level_at(count) / parts for count in counts]
+    return _Looks(differences, counts, levels, any(place.turn for place in places)).tests()
+
+
+def _by_place(
+    seeds: Sequence[int],
+    differences: Float[np.ndarray, "seeds pairs"],
+    places: Sequence[SeedPlace],
+    ends: Sequence[tuple[int, int]],
+    rows: Sequence[Arrivals],
+) -> Float[np.ndarray, "places pairs"]:
+    """Return the differences at places: a pair has that of a seed at the later turn of its rows."""
+    order = {seed: i for i, seed in enumerate(seeds)}
+    found = differences[[order[place.seed] for place in places]]
+    if not any(place.turn for place in places):
+        return found
+    for pair, both in enumerate(ends):
+        for i, place in enumerate(places):
+            if place.turn != max(len(rows[end].get(place.seed, ((),))) for end in both) - 1:
+                found[i, pair] = np.nan
+    return found
+
+
+class _Looks:
+    """The statistics `z` of all looks, of shape (looks, pairs, vectors), and what they may spend.
+
+    With `renewed`, what a look did not spend is lost: the runs that it tested are others now.
+    """
+
+    def __init__(
+        self,
+        differences: Float[np.ndarray, "places pairs"],
+        ends: Sequence[int],
+        levels: Sequence[float],
+        renewed: bool,
+    ) -> None:
+        there, values = ~np.isnan(differences), np.nan_to_num(differences)
+        values *= factors(abs(values).max(axis=0))
+        exhaustive = int(math.log2(max(1.0, STATISTICS / (len(ends) * values.shape[1])))) + 1
+        signs = sign_vectors(len(values), min(EXHAUSTIVE, max(LEAST_EXHAUSTIVE, exhaustive)))
+        self.renewed = renewed
+        self.spent = [int(level * len(signs) * (1 + TIE)) for level in levels]
+        self.ahead = np.sign([values[:end].sum(axis=0) for end in ends])
+        self.z = np.empty((len(ends), values.shape[1], len(signs)))
+        sums = np.zeros(self.z.shape[1:])
+        for look, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+            sums += values[start:end].T @ signs[:, start:end].T
+            norm = np.linalg.norm(values[:end], axis=0)[:, None]
+            self.z[look] = np.abs(sums) / np.where(norm > 0, norm, 1.0)
+            self.z[look, ~there[:end].any(axis=0)] = -np.inf
+
+    def tests(self) -> PairTests:
+        """Return the tests. After a verdict, all looks are those of the pairs that are left."""
+        _, pairs, vectors = self.z.shape
+        p, share, left = np.ones(pairs), np.ones(pairs), np.zeros(pairs)
+        later: dict[int, float] = {}
+        undecided, least = np.ones(pairs, bool), 0.0
+        while undecided.any():
+            look, out, spendable, bound = self._first_verdict(undecided)
+            seen = self.z[look, :, 0]
+            largest = np.where(out, -np.inf, self.z[look, undecided].max(axis=0))
+            clear = np.flatnonzero(undecided & (seen > bound))
+            for pair in clear[np.argsort(-seen[clear], kind="stable")].tolist():
+                undecided[pair] = False
+                if self.ahead[look, pair] * self.ahead[-1, pair] < 0:
+                    continue
+                share[pair] = np.count_nonzero(largest >= seen[pair] * (1 - TIE)) / vectors
+                left[pair] = spendable / vectors
+                p[pair] = least = max(least, float(out.mean() + share[pair]))
+                if further := self.spent[-1] - self.spent[look]:
+                    alone = np.mean(~out & (self.z[look, pair] >= seen[pair] * (1 - TIE)))
+                    later[pair] = further / vectors * float(alone / share[pair])
+        return PairTests(p, share, left, later)
+
+    def _first_verdict(self, pairs: NDArray[np.bool_]) -> tuple[int, NDArray[np.bool_], int, float]:
+        """Return the first look at which one of these pairs is told apart, and else the last.
+
+        With it come the vectors that are out before and how many may leave. The largest z that is
+        no verdict is the last; if there is no verdict, it is below all.
+        """
+        out = np.zeros(self.z.shape[2], bool)
+        look = before = spendable = 0
+        gone = out
+        for look, spent in enumerate(self.spent):
+            out = out | gone
+            spendable = max(0, spent - max(before, int(out.sum())))
+            largest = np.where(out, -np.inf, self.z[look, pairs].max(axis=0))
+            bound = float(np.partition(largest, -spendable - 1)[-spendable - 1]) * (1 + TIE)
+            gone = (largest > bound) & (bound >= 0)
+            if gone[0]:
+                return look, out, spendable, bound
+            before = spent if self.renewed else 0
+        return look, out, spendable, -np.inf
