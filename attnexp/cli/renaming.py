@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from attnexp.cli.parser import Argument
 from attnexp.core.console import setting_text
@@ -25,35 +25,44 @@ Labels = Annotated[
     ),
 ]
 
+Words = dict[str, set[tuple[str, Any]]]
+"""The words of labels, each with the columns and values that it names."""
+
 
 def asked_names(labels: Sequence[str], runs: "Sequence[Run]") -> "Renaming":
     """Return the names that replace those of runs.
 
-    Raises RequestError for a name that is not shown, and for one that something else has.
+    Raises RequestError for a name that is not shown, for one that something else has, and for two
+    names of one thing.
     """
     from attnexp.select.frame import make_frame
     from attnexp.select.number import numbers_of
     from attnexp.select.renaming import KEPT, Renaming
+    from attnexp.tables.columns import FIXED
 
     if not labels:
         return KEPT
     frame = make_frame(runs)
-    known = {name: _words(frame, name) for name in frame.factors}
-    words = {word for own in known.values() for word in own}
-    settings = _forms(frame)
+    words = _words(frame)
+    columns = _forms(frame) | {name: name for name in frame.names}
     metrics = dict.fromkeys(frame.metrics)
-    if not {text.partition("=")[0] for text in labels} <= words | {*settings, *metrics}:
+    if not {text.partition("=")[0] for text in labels} <= {*words, *columns}:
         metrics |= dict.fromkeys(
             [*numbers_of(runs), *(name for run in runs for name in run.epochs)]
         )
-    differing = [name for name in frame.several if not name.endswith("_target_")]
-    near = dict.fromkeys(word for name in [*differing, "model"] for word in _words(frame, name))
-    columns = settings | {name: name for name in metrics}
-    asked = dict(_asked_name(text, words, columns, [*near, *columns]) for text in labels)
-    names = {old: new for old, new in asked.items() if old not in columns}
-    titles = {columns[old]: new for old, new in asked.items() if old in columns}
+    columns = {name: name for name in metrics} | columns
+    differing = {"model", *(name for name in frame.several if not name.endswith("_target_"))}
+    near = [word for word, named in words.items() if any(name in differing for name, _ in named)]
+    names, titles = dict[str, str](), dict[str, str]()
+    for text in labels:
+        old, new = _asked_name(text, words, columns, [*near, *columns])
+        own, name = (titles, columns[old]) if old in columns else (names, _spelled(old, words))
+        if own.setdefault(name, new) != new:
+            raise RequestError(f"--name: '{old}' would be both '{own[name]}' and '{new}'")
     _require_apart(names, words, "row")
-    _require_apart(titles, {*frame.names, *columns.values()}, "column")
+    _require_apart(titles, {*frame.names, *columns.values(), *FIXED}, "column")
+    _require_other_values(names, words, frame)
+    settings = {form: path for form, path in columns.items() if path not in metrics}
     return Renaming(
         names,
         {form: titles[path] for form, path in settings.items() if path in titles},
@@ -70,10 +79,24 @@ def _require_apart(names: Mapping[str, str], words: Collection[str], what: str) 
             raise RequestError(f"--name: '{old}' and another {what} would both be '{new}'")
 
 
+def _require_other_values(names: Mapping[str, str], words: Words, frame: "Frame") -> None:
+    """Raise RequestError for a name of a value that another value of the setting has."""
+    renamed = {place for old in names for place in words.get(old, ())}
+    for old, new in names.items():
+        for column, _ in words.get(old, ()):
+            others = {value for value in frame.data[column] if (column, value) not in renamed}
+            if new in map(setting_text, others):
+                raise RequestError(
+                    f"--name: '{old}' and another value of {column} would both be '{new}'"
+                )
+
+
 def _asked_name(
     text: str, words: Collection[str], columns: Collection[str], near: Collection[str]
 ) -> tuple[str, str]:
     """Return a name and its replacement. A name may have an equals sign: `width=1=narrow`."""
+    from attnexp.tables.columns import FIXED
+
     signs = [found.start() for found in re.finditer("=", text)]
     for at in reversed(signs):
         old, new = text[:at], text[at + 1 :]
@@ -84,18 +107,37 @@ def _asked_name(
                 return old, new
             break
     else:
+        if signs and (old := text[: signs[-1]]) in FIXED:
+            raise RequestError(f"--name: '{old}' is a column of statistics, which keeps its name")
         if signs:
             raise RequestError(f"--name: {none_of(text[: signs[-1]], near)}")
     raise RequestError(f"--name: '{text}' has no new name of one line: write OLD=NEW")
 
 
-def _words(frame: "Frame", name: str) -> list[str]:
-    """Return the words of a column in labels: its choices, or `width=1` and `model.width=1`."""
-    values = dict.fromkeys(frame.data[name]) if name in frame.data else ()
-    if name in frame.choices:
-        return [str(value) for value in values if value is not None]
-    known = [value for value in values if value is not None]
-    return [f"{end}={setting_text(value)}" for value in known for end in _ends(name)]
+def _words(frame: "Frame") -> Words:
+    """Return the words: choices, `width=1` and `model.width=1` of a setting, and digits of code."""
+    from attnexp.runs.user_code import NO_CODE
+    from attnexp.select.frame import OF_CODE
+
+    found: Words = {}
+    for name in (*frame.factors, *OF_CODE):
+        for value in dict.fromkeys(frame.data[name]):
+            own = [f"{end}={setting_text(value)}" for end in _ends(name)]
+            if name in frame.choices:
+                own = [str(value)]
+            elif name in OF_CODE and value != NO_CODE:
+                own.append(str(value))
+            for word in own if value is not None else ():
+                found.setdefault(word, set()).add((name, value))
+    return found
+
+
+def _spelled(old: str, words: Words) -> str:
+    """Return a name in which each part is the first word for what it means: `width=1`."""
+    return ", ".join(
+        next(word for word, named in words.items() if named == words[part])
+        for part in old.split(", ")
+    )
 
 
 def _forms(frame: "Frame") -> dict[str, str]:

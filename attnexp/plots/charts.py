@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.language import Phrase, capitalized, said
-from attnexp.plots.lines import fitted_curve, has_fit, runs_of, training_points, wants_log, words
+from attnexp.plots.lines import (
+    fitted_curve,
+    has_fit,
+    metric_words,
+    runs_of,
+    training_points,
+    wants_log,
+    words,
+)
 from attnexp.runs.attention import same_examples
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
@@ -89,7 +97,7 @@ def chart_of_columns(
         for part, column in enumerate(columns)
     ]
     parts = [words(column, names) for column in columns]
-    name = parts[0] if len(parts) == 1 else said("loss")
+    name = parts[0] if len(parts) == 1 else metric_words("loss", names)
     log = wants_log(columns, all_values(curves))
     return CurveChart(capitalized(name), said("epoch"), name, curves, log, parts=parts)
 

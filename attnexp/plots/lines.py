@@ -103,10 +103,14 @@ def words(column: str, names: Renaming = KEPT) -> Phrase:
     metric = column.removeprefix("val_")
     if metric == column:
         return column.replace("_", " ")
+    return said("validation {metric}", metric=metric_words(metric, names))
+
+
+def metric_words(metric: str, names: Renaming) -> Phrase:
+    """Return a metric by its new name, or in words."""
     known = {"loss": said("loss"), "exact_match": said("exact match")}
     title = names.title(metric)
-    shown = known.get(metric, metric.replace("_", " ")) if title == metric else title
-    return said("validation {metric}", metric=shown)
+    return known.get(metric, metric.replace("_", " ")) if title == metric else title
 
 
 def wants_log(columns: Sequence[str], values: NDArray[np.float64]) -> bool:

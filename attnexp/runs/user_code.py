@@ -28,6 +28,9 @@ from attnexp.runs.files import OWN_CODE, UnreadableRunError, read_part, stamp, w
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import leaves, without
 
+NO_CODE = "-"
+"""The digits of the code of a run that needs no module of the user's."""
+
 DIGITS = 12
 """Hexadecimal digits of the digest of a module."""
 
@@ -62,9 +65,9 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def code_digits(code: Mapping[str, str]) -> str:
-    """Return six digits of a digest over all modules of `code`, `-` if there are none."""
+    """Return six digits of a digest over all modules of `code`, NO_CODE if there are none."""
     lines = "".join(f"{name} {digest}\n" for name, digest in sorted(code.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()[:6] if lines else "-"
+    return hashlib.sha256(lines.encode()).hexdigest()[:6] if lines else NO_CODE
 
 
 def file_code(path: Path, name: str) -> dict[str, str]:

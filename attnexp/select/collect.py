@@ -68,14 +68,14 @@ class Collected:
         for run in self.others:
             made_by.setdefault(run.summary.results_version, []).append(run)
         return [
-            f"{count_text(len(runs), 'run')} of {runs[0].summary.made_by}: not "
-            f"compared; `attnexp results{_folders(runs)} --results-version {version or 0}` shows "
+            f"{count_text(len(runs), 'run')} of {runs[0].summary.made_by}: not compared; "
+            f"`attnexp results{folder_words(runs)} --results-version {version or 0}` shows "
             f"{'them' if len(runs) > 1 else 'it'}"
             for version, runs in made_by.items()
         ]
 
 
-def _folders(runs: Sequence[Run]) -> str:
+def folder_words(runs: Iterable[Run]) -> str:
     """Return the folders of runs as words of a command, nothing for `outputs`."""
     found = sorted({relative(Path(run.path).parent) for run in runs})
     return "" if found == ["outputs"] else "".join(f" {shlex.quote(each)}" for each in found)

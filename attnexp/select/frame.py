@@ -61,13 +61,14 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "attnexp": lambda run: run.versions.get("attnexp"),
     "torch": lambda run: run.versions.get("torch"),
     "code": lambda run: code_digits(run.code),
-    "commit": lambda run: run.git.commit if run.git else None,
+    "commit": lambda run: run.git.commit[:10] if run.git else None,
     "dirty": lambda run: run.git.dirty if run.git else None,
 }
 """Columns of every frame that say how a run came about."""
 
 OF_CODE = ("code", "commit")
-"""The facts that may divide rows: the user's own code, and the commit of the user's checkout."""
+"""The facts that may divide rows: the user's own code, and ten digits of the commit of the
+user's checkout."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Frame:
 
     def shown(self, name: str, value: Any) -> Any:
         """Return a label as readers see it: another name, if the value has one in the column."""
-        if not self.renaming or value is None or name not in (*self.factors, "primary"):
+        if not self.renaming or value is None or name not in (*self.factors, *OF_CODE, "primary"):
             return value
         if name == "primary":
             return self.renaming.title(value)

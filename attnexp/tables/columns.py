@@ -12,9 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.language import Phrase, in_language, said, translate
+from attnexp.core.language import LANGUAGES, Phrase, in_language, said, translate
 from attnexp.runs.probed import FACTS
+from attnexp.runs.user_code import NO_CODE
 from attnexp.select.judge import modes_of
+from attnexp.select.renaming import Renaming
+from attnexp.select.sample import DATA_SETS, SEEDS, SPLITS
 from attnexp.stats.compare import Difference, Word
 from attnexp.stats.scaled import mean
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry
@@ -48,6 +51,8 @@ class Column:
       of CSV and JSON, too. One that `folds` is written once if all rows have the same in it.
     - `align` is the side on which it is set. A `spare` column is the first to be left out if the
       table is too wide.
+    - `fact` is the column of the frame that it sums up, if it goes by the other name of that one.
+      `nothing` is the value of a row that is without one.
     """
 
     value: Callable[[TableEntry], object]
@@ -65,6 +70,17 @@ class Column:
     rare: bool = False
     folds: bool = False
     on_request: bool = False
+    fact: str = ""
+    nothing: object = None
+
+    def is_empty(self, entry: TableEntry) -> bool:
+        """Return whether an entry has no value in the column."""
+        return self.value(entry) in (None, self.nothing)
+
+    def renamed(self, renaming: Renaming) -> str:
+        """Return the other name of the column's fact, empty without one."""
+        title = renaming.title(self.fact)
+        return "" if title == self.fact else title
 
 
 def _mean(entry: TableEntry) -> GridCell:
@@ -173,17 +189,19 @@ def _cost(name: str, over_runs: Callable[[NDArray[np.float64]], float], title: s
         costs = entry.row.costs(name)
         return over_runs(costs) if costs.size else None
 
-    return Column(name=name, value=value, title=title or name, table="costs")
+    return Column(name=name, value=value, title=title or name, table="costs", fact=name)
 
 
-def _of_code(fact: str, digits: int, name: str = "") -> Column:
+def _of_code(fact: str, name: str = "") -> Column:
     """Return the column of a fact about the code of the runs of a row."""
 
     def value(entry: TableEntry) -> str | None:
         if fact in entry.row.labels:
             return None
-        found = dict.fromkeys(entry.row.runs.data[fact])
-        return ", ".join(str(one)[:digits] for one in found if one not in (None, "-")) or None
+        runs = entry.row.runs
+        found = [one for one in dict.fromkeys(runs.data[fact]) if one is not None]
+        several = [one for one in found if one != NO_CODE] or found
+        return ", ".join(str(runs.shown(fact, one)) for one in several) or None
 
     return Column(
         value=value,
@@ -194,6 +212,8 @@ def _of_code(fact: str, digits: int, name: str = "") -> Column:
         sparse=True,
         rare=True,
         on_request=True,
+        fact=fact,
+        nothing=NO_CODE,
     )
 
 
@@ -260,9 +280,9 @@ COLUMNS = (
     Column(value=_ahead, title=said("better on"), shown=_ranked, spare=1, sparse=True),
     Column(value=_learned, title=said("learned"), shown=_ranked, align="left", sparse=True),
     *(_companion(head, rare=True) for head in FACTS.values()),
-    Column(name="fixed_by", value=attrgetter("fixed_by"), rare=True),
-    _of_code("code", 6, name="code"),
-    _of_code("commit", 10),
+    Column(name="fixed_by", value=attrgetter("fixed_by"), rare=True, fact="fixed_by"),
+    _of_code("code", name="code"),
+    _of_code("commit"),
     Column(name="p", value=attrgetter("standing.p")),
     *map(_difference, ("mean", "low", "high", "better", "pairs")),
     *map(_lost, LOST),
@@ -274,3 +294,13 @@ COLUMNS = (
 """The columns, in the order in which they are printed and written."""
 
 WORDS = frozenset(one.word or one.name or translate(one.title) for one in COLUMNS if one.title)
+
+FIXED = frozenset(
+    in_language(text, language)
+    for language in LANGUAGES
+    for text in (
+        *(unit.many for unit in (SEEDS, DATA_SETS, SPLITS)),
+        *(text for one in COLUMNS for text in (one.name, one.word, one.title, one.short)),
+    )
+)
+"""The names and heads of these columns in every language, which no other column may have."""

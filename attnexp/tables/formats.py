@@ -82,7 +82,9 @@ def emit(report: Report, output: Output) -> None:
 def _with_columns(report: Report, names: Sequence[str]) -> Report:
     """Return a report with the named columns, but for those that no row has a value in."""
     there = column_names(report)
-    empty = [name for name in names if name in report.words and name not in there]
+    title = report.renaming.title
+    words = report.words.union(map(title, report.words))
+    empty = [name for name in names if name in words and not {name, title(name)} & there.keys()]
     if empty:
         console.warn_aside(f"--columns: no row has a value of {', '.join(empty)}")
     return with_columns(report, [name for name in names if name not in empty])
@@ -108,7 +110,8 @@ def as_csv(report: Report) -> str:
 
 def csv_text(value: object) -> object:
     """Return a value that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
+    is_formula = isinstance(value, str) and value.startswith(FORMULAS) and value != "-"
+    return f"'{value}" if is_formula else value
 
 
 def as_json(report: Report) -> str:

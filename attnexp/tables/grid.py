@@ -7,6 +7,7 @@ from functools import cached_property
 from attnexp.core.console import count_text, number_text
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 from attnexp.core.language import Phrase, Text, joined, said, translate
+from attnexp.select.renaming import KEPT, Renaming
 
 NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""
@@ -120,7 +121,7 @@ class Report:
     `verdicts` are the sentences that answer what was compared, `notes` those that have to be read
     with the numbers. `further` are notes that change less; readers see them only if they ask for
     the reasons. `words` are those of all columns that tables may have: a column in which no row has
-    a value is left out.
+    a value is left out. `renaming` has the other names of columns.
     """
 
     grids: Sequence[Grid] = ()
@@ -128,6 +129,7 @@ class Report:
     verdicts: Sequence[Phrase] = ()
     further: Sequence[str] = ()
     words: frozenset[str] = frozenset()
+    renaming: Renaming = KEPT
 
     @cached_property
     def records(self) -> Sequence[dict[str, object]]:
@@ -171,14 +173,15 @@ def column_names(report: Report) -> dict[str, str]:
 def with_columns(report: Report, names: Sequence[str]) -> Report:
     """Return a report whose tables have the labels of the rows and the named columns, in order.
 
-    A name is the head of a column, or its word. A table that has none of the columns stays whole.
-    Raises RequestError for a name that no table has.
+    A name is the head of a column, its word, or its name before it was renamed. A table that has
+    none of the columns stays whole. Raises RequestError for a name that no table has.
     """
     known = column_names(report)
+    names = [name if name in known else report.renaming.title(name) for name in names]
     for name in names:
         if name not in known:
             problem = f"--columns: no table has a column '{name}'"
-            choices = f"choose {choices_text(set(known.values()))}"
+            choices = f"choose {choices_text(set(known))}"
             raise RequestError(with_choices(problem, nearest_text(name, known), choices))
     return replace(report, grids=[_with_columns(grid, names) for grid in report.grids])
 

@@ -17,10 +17,11 @@ from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import clean
-from attnexp.runs.summary import ENDED
+from attnexp.runs.summary import ENDED, Summary
 from attnexp.runs.user_code import changed_modules, code_digits
+from attnexp.select.collect import folder_words
 from attnexp.select.configurations import is_data
-from attnexp.select.frame import OF_CODE, Frame
+from attnexp.select.frame import FACTS, OF_CODE, Frame
 from attnexp.select.judge import modes_of
 from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit
@@ -213,10 +214,10 @@ def _code(table: ResultsTable) -> Iterable[str]:
     """Runs that were computed by different code, or on different devices."""
     frame = table.frame
     for name, words in CODE.items():
-        found = [str(value) for value in dict.fromkeys(frame.data[name]) if value is not None]
+        found = [value for value in dict.fromkeys(frame.data[name]) if value is not None]
         if len(found) > 1:
-            values = [value[:10] for value in found] if name == "commit" else found
-            yield f"the runs differ in {words}: {listed(values).en}"
+            shown = listed(frame.shown(name, value) for value in found).en
+            yield f"the runs differ in {words}: {shown}"
     dirty = int((frame.data["dirty"] == True).sum())  # noqa: E712
     if dirty:
         yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
@@ -308,7 +309,8 @@ def _older(table: ResultsTable) -> Iterable[str]:
         yield f"means leave out {count_text(same, 'older run')} of the same settings and seed"
     if other:
         older = count_text(len(other), "older run")
-        codes = listed(dict.fromkeys(code_digits(one.run.summary.code) for one in other)).en
+        digits = dict.fromkeys(code_digits(one.run.summary.code) for one in other)
+        codes = listed(table.frame.shown("code", each) for each in digits).en
         pairs = [(one.run.summary.code, one.by.summary.code) for one in other]
         changed = listed(sorted({name for pair in pairs for name in changed_modules(*pair)})).en
         yield (
@@ -338,7 +340,8 @@ def _several_codes(table: ResultsTable) -> Iterable[str]:
 def _by_code(table: ResultsTable) -> str:
     """Return the command whose rows are those of a table, the codes of the user's own apart."""
     names = [table.short[name] for name in table.by if name != "code"]
-    return f"attnexp results --by {','.join([*names, 'code'])}"
+    runs = [*table.frame.runs, *(one.run for one in table.older)]
+    return f"attnexp results{clean(folder_words(runs))} --by {','.join([*names, 'code'])}"
 
 
 def _at_worst(entry: TableEntry) -> int:
@@ -364,6 +367,25 @@ class Panel:
     def unlike(self) -> list[TableEntry]:
         """The rows but those with the numbers of the best one."""
         return unlike_best(self.rows)
+
+    def able(self, rows: Iterable[TableEntry]) -> list[TableEntry]:
+        """Return the rows that more seeds can be added to.
+
+        New runs have the code of the latest one: if rows are divided by code, those of other code
+        gain none.
+        """
+        by, commit = self.table.by, FACTS["commit"]
+        if not {*OF_CODE} & {*by}:
+            return list(rows)
+        runs = [run.summary for run in self.table.frame.runs]
+        runs.sort(key=lambda run: run.started or "")
+        latest = {name: text for run in runs for name, text in run.code.items()}
+
+        def is_able(run: Summary) -> bool:
+            same_code = "code" not in by or run.code.items() <= latest.items()
+            return same_code and ("commit" not in by or commit(run) == commit(runs[-1]))
+
+        return [entry for entry in rows if is_able(entry.row.runs.runs[0].summary)]
 
 
 def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:
@@ -424,10 +446,12 @@ def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
             lack = [entry for entry in several if entry.seeds != every]
             if lack and (not few or len(lack) == len(several)):
                 shared |= {len(one.seeds & other.seeds) for one, other in combinations(several, 2)}
-                missing = missing.union(*(every - entry.seeds for entry in lack))
-                lacking += lack
-        if lacking:
-            yield _shared_text(shared, unit) + ("" if few else _completing(lacking, missing, unit))
+                able = panel.able(lack)
+                missing = missing.union(*(every - entry.seeds for entry in able))
+                lacking += able
+        if shared:
+            how = _completing(lacking, missing, unit) if lacking and not few else ""
+            yield _shared_text(shared, unit) + how
 
 
 def _shared_text(shared: set[int], unit: SampleUnit) -> str:
@@ -450,26 +474,31 @@ def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit)
 def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
     """Yield how many rows have too few seeds for a verdict, and the command that adds them."""
     for unit in dict.fromkeys(one.table.unit for one in compared):
-        number, rows, others = 0, list[TableEntry](), list[TableEntry]()
+        number, rows, others, older = 0, list[TableEntry](), list[TableEntry](), ""
         for panel in (one for one in compared if one.table.unit == unit):
             few = sum(_lacks_seeds(entry, rule) for entry in panel.unlike)
             number += few
             if few:
-                rows += [
+                found = [
                     entry
                     for entry in panel.unlike
                     if entry.standing.word in LEADING or _lacks_seeds(entry, rule)
                 ]
+                able = panel.able(found)
+                if fewer := len(able) < len(found):
+                    older = "; runs of other code cannot be made again"
                 kept = set(map(id, panel.unlike))
-                others += [entry for entry in panel.rows if id(entry) not in kept]
+                if not fewer or len(able) > 1:
+                    rows += able
+                    others += panel.able(entry for entry in panel.rows if id(entry) not in kept)
         if number:
-            how = ": add values of data_seed"
-            if unit is SEEDS:  # one command may run all rows, and none these alone
+            how = ": add values of data_seed" if rows else ""
+            if rows and unit is SEEDS:  # one command may run all rows, and none these alone
                 how = _to_share(rows, rule.least) or _to_share([*rows, *others], rule.least)
             yield (
                 f"{count_text(number, 'row')} {'lacks' if number == 1 else 'lack'} a verdict, "
                 f"which takes at least {rule.least} {unit.many.en} that a row shares with the best "
-                f"one{how}"
+                f"one{older}{how}"
             )
 
 
@@ -483,7 +512,7 @@ def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
 def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[str]:
     """Yield how many seeds the tie takes that takes the fewest, with its data if others exist."""
     tied = [
-        (needed, one.table, next(row for row in one.rows if row.standing.word is Word.BEST), entry)
+        (needed, one, next(row for row in one.rows if row.standing.word is Word.BEST), entry)
         for one in compared
         for entry in one.rows
         if entry.standing.word is Word.TIED
@@ -493,7 +522,8 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
     ]
     if not tied:
         return
-    needed, table, best, entry = min(tied, key=lambda one: one[0])
+    needed, panel, best, entry = min(tied, key=lambda one: one[0])
+    table, is_able = panel.table, len(panel.able([best, entry])) == 2
     assert entry.standing.difference is not None
     size = number_text(abs(entry.standing.difference.mean))
     of = f"{table.data_name}: " if several and table.data else ""
@@ -501,14 +531,14 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
     yield (
         f"{of}{pair} are not told apart; about "
         f"{needed} {table.unit.many.en} would detect a difference of this size ({size}) with 80% "
-        f"power{_to_share([best, entry], needed) if table.unit is SEEDS else ''}"
+        f"power{_to_share([best, entry], needed) if is_able and table.unit is SEEDS else ''}"
     )
 
 
 def _to_share(rows: Sequence[TableEntry], number: int) -> str:
     """Return the command after which the rows share that many seeds, after a colon."""
     own = [entry.seeds for entry in rows]
-    return _line(rows, next_seeds(own, number - len(set.intersection(*own))))
+    return _line(rows, next_seeds(own, max(0, number - len(set.intersection(*own)))))
 
 
 def _line(rows: Sequence[TableEntry], seeds: Sequence[int]) -> str:

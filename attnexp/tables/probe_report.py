@@ -169,6 +169,7 @@ def interventions_report(
         [_grid(*pair, record) for pair in pairs],
         verdicts=[text for pair in pairs for text in _sentences(*pair)],
         words=WORDS,
+        renaming=renaming,
     )
 
 

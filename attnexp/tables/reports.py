@@ -60,6 +60,7 @@ def runs_report(
     of runs, each has its place there as its number. The records have every column of the frame.
     There are at most `limit` rows, or all.
     """
+    title = frame.renaming.title
     data = [name for name in frame.choices if name == "data"]  # imported runs may have none
     differing = [
         name
@@ -72,7 +73,8 @@ def runs_report(
     always = [name for name in ALWAYS if name in frame.data]
     code = [] if depends_only_on(frame, "code", frame.differing) else ["code"]
     shown = [*always, *named, *differing, *code, *status, *tuning]
-    shown += [name for name in also if name in frame.names and name not in (*shown, *frame.metrics)]
+    asked = [name for each in also for name in frame.names if each in (name, title(name))]
+    shown += [name for name in dict.fromkeys(asked) if name not in (*shown, *frame.metrics)]
     names = frame.titles(shown)
     primary = [name for name in dict.fromkeys(frame.data["primary"]) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
@@ -80,13 +82,13 @@ def runs_report(
         *([Head("#", right=True)] if numbers else []),
         *(Head(names[name], right=_is_number(frame.data[name])) for name in shown),
         *(
-            Head(frame.renaming.title(name), right=True, spare=int(i > 0), measured=True)
+            Head(title(name), right=True, spare=int(i > 0), measured=True)
             for i, name in enumerate(ordered)
         ),
     ]
 
     number = {path: i for i, path in enumerate(numbers, 1)}
-    titles = [*map(frame.renaming.title, frame.names)]
+    titles = [*map(title, frame.names)]
 
     def line(run: Run, values: Sequence[Any]) -> Line:
         own = dict(zip(frame.names, values, strict=True))
@@ -98,7 +100,8 @@ def runs_report(
     columns = map(first_runs.shown_column, frame.names)
     lines = list(map(line, first_runs.runs, zip(*columns, strict=True)))
     labels, omitted = len(shown) + bool(numbers), len(frame) - len(lines)
-    return Report([Grid(heads, lines, caption=caption, labels=labels, omitted=omitted)])
+    grid = Grid(heads, lines, caption=caption, labels=labels, omitted=omitted)
+    return Report([grid], renaming=frame.renaming)
 
 
 def configurations_report(frame: Frame, request: TableRequest) -> Report:
@@ -130,7 +133,7 @@ def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Repo
     every = dict.fromkeys([*modes, *_texts(tables, partial(unfailed_notes, name=names)), *others])
     notes = list(every) if request.explain else list(dict.fromkeys([*modes, *others]))[:NOTES]
     further = [note for note in every if note not in notes]
-    return Report(grids, notes, found, further, WORDS)
+    return Report(grids, notes, found, further, WORDS, tables[0].frame.renaming)
 
 
 def grid_of(
@@ -152,18 +155,19 @@ def grid_of(
         Head(table.titles[name], _is_number(own[0].row.labels[name] for own in table.shown))
         for name in table.by
     ]
+    names = table.frame.renaming
     shown = [
         one
         for one in COLUMNS
         if one.table == kind and one.title and one.shown(table)
-        if not one.on_request or one.word in also
+        if not one.on_request or not {one.word, one.renamed(names)}.isdisjoint(also)
     ]
     chosen = [
         (column, i)
         for i in range(max(1, len(table.metrics)))
         for column in shown
         if (column.each or i == 0)
-        and not (column.sparse and all(column.value(own[i]) is None for own in table.shown))
+        and not (column.sparse and all(column.is_empty(own[i]) for own in table.shown))
     ]
     heads += [_head(table, column, i) for column, i in chosen]
 
@@ -197,7 +201,7 @@ def _head(table: ResultsTable, column: Column, i: int) -> Head:
         "{difference}": said("difference to {reference}", reference=reference),
     }
     return Head(
-        named.get(column.title, column.title),
+        column.renamed(table.frame.renaming) or named.get(column.title, column.title),
         column.align == "right",
         column.spare,
         column.folds,
@@ -220,23 +224,24 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
 
     A label that is called like a column is `config.NAME`.
     """
+    renaming = tables[0].frame.renaming
     entries = [entry for table in tables for own in table.entries for entry in own]
     names = dict.fromkeys(name for entry in entries for name in entry.row.labels)
     taken = [column.name for column in COLUMNS if not column.on_request]
-    titles = {name: tables[0].frame.renaming.title(name) for name in names}
+    titles = {name: renaming.title(name) for name in names}
     labels = apart("config", titles.values(), taken)
     kept = [
         column
         for column in COLUMNS
-        if column.name
-        and not (column.rare and all(column.value(entry) is None for entry in entries))
+        if column.name and not (column.rare and all(map(column.is_empty, entries)))
     ]
+    heads = [column.renamed(renaming) or column.name for column in kept]
 
     def record(table: ResultsTable, entry: TableEntry) -> dict[str, object]:
         shown = entry.row.labels | {
             name: value for name, value in table.labels(entry).items() if value is not None
         }
-        columns = {column.name: column.value(entry) for column in kept}
+        columns = {head: column.value(entry) for head, column in zip(heads, kept, strict=True)}
         return {labels[titles[name]]: shown.get(name) for name in names} | columns
 
     return record
@@ -350,4 +355,9 @@ def _common(table: ResultsTable) -> list[str]:
     """Return each choice that all runs share and that the title does not name."""
     shared = [name for name in table.frame.choices if name in table.same]
     named = IGNORED_CHOICES | ({"data"} if table.data else set())
-    return [f"{name}={table.same[name]}" for name in shared if name not in named]
+    frame = table.frame
+    return [
+        f"{frame.renaming.title(name)}={frame.shown(name, table.same[name])}"
+        for name in shared
+        if name not in named
+    ]

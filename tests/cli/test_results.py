@@ -11,6 +11,8 @@ import pytest
 
 from attnexp.cli import main as cli
 from attnexp.cli.arguments import latex_caption
+from attnexp.runs.origin.provenance import GitState
+from attnexp.runs.user_code import code_digits
 from attnexp.select.reference import path_of
 
 Results = Callable[..., str]
@@ -43,6 +45,26 @@ def results(tmp_path: Path, monkeypatch, capsys) -> Results:
         return captured.err if code else captured.out
 
     return run
+
+
+@pytest.fixture
+def codes(write_run) -> None:
+    """A score of the user's with two texts of its code, and a shipped one."""
+    for digit, code in enumerate(({"mine": "ab"}, {"mine": "cd"}, {})):
+        model = "mine" if code else "dot"
+        for seed in (0, 1):
+            write_run(
+                f"{model}-{digit}-{seed}",
+                {"seed": seed, "model._target_": model},
+                choices={"model": model},
+                metrics={"test_mse": 0.5 + digit + 0.1 * seed},
+                code=code,
+                git=GitState(str(digit) + "b" * 39, dirty=False),
+                started=f"2026-01-0{digit + 1}T00:00:00+00:00",
+            )
+
+
+OLD, NEW = (code_digits({"mine": text}) for text in ("ab", "cd"))
 
 
 def column(text: str, name: str) -> list[str]:
@@ -396,6 +418,16 @@ def test_a_row_of_several_labels_has_one_name(results: Results):
         (("test_mse=neighbours",), "'test_mse' and another column would both be 'neighbours'"),
         (("test_mse=MSE", "hidden_dim=MSE"), "and another column would both be 'MSE'"),
         (("tst_mse=MSE",), "Did you mean 'test_mse'"),
+        (("test_mse=sd",), "'test_mse' and another column would both be 'sd'"),
+        (("hidden_dim=better on",), "and another column would both be 'better on'"),
+        (("test_mse=标准差",), "and another column would both be '标准差'"),
+        (("test_mse=data sets",), "and another column would both be 'data sets'"),
+        (("sd=SD",), "'sd' is a column of statistics, which keeps its name"),
+        (("interval=CI",), "'interval' is a column of statistics, which keeps its name"),
+        (("additive=a", "additive=b"), "'additive' would be both 'a' and 'b'"),
+        (("hidden_dim=64=a", "model.hidden_dim=64=b"), "would be both 'a' and 'b'"),
+        (("hidden_dim=a", "model.hidden_dim=b"), "'model.hidden_dim' would be both 'a' and 'b'"),
+        (("code=S", "seed=S"), "and another column would both be 'S'"),
     ],
 )
 def test_a_name_that_merges_rows_or_fits_none_is_refused(results: Results, name, said):
@@ -411,6 +443,110 @@ def test_names_can_be_swapped(results: Results):
     turned = {"additive": "boxcar", "boxcar": "additive"}
     expected = [turned.get(name, name) for name in column(plain, "model")]
     assert column(swapped, "model") == expected
+
+
+def named(*names: str) -> list[str]:
+    return [word for each in names for word in ("--name", each)]
+
+
+@pytest.mark.parametrize("old", [f"code={OLD}", OLD])
+@pytest.mark.usefixtures("codes")
+def test_code_has_another_head_and_its_values_other_names(results: Results, old):
+    asked = named("code=Version", f"{old}=first", "code=-=none")
+    for how in (("--by", "model,code"), ("--runs",)):
+        text = results(*how, *asked, "--format", "csv")
+        assert {*column(text, "Version")} == {"first", NEW, "none"}
+        assert OLD not in text
+    text = results("--by", "model,code", *asked)
+    assert "mine, first has the lowest mean" in text
+    assert f"mine (Version={NEW})" in text
+    assert re.search("^model +Version ", text, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("codes")
+def test_notes_have_the_other_names_of_code_and_commits(results: Results):
+    notes = json.loads(results(*named(f"{OLD}=first", "1bbbbbbbbb=June"), "--format", "json"))
+    assert any("of other code (first; changed: mine)" in note for note in notes["notes"])
+    assert any(
+        "the runs differ in git commit: 2bbbbbbbbb and June" in note for note in notes["notes"]
+    )
+
+
+@pytest.mark.usefixtures("codes")
+def test_a_commit_is_ten_digits_everywhere(results: Results):
+    ten = "0bbbbbbbbb"
+    assert {*column(results("--by", "commit", "--format", "csv"), "commit")} == {
+        ten, "1bbbbbbbbb", "2bbbbbbbbb",
+    }  # fmt: skip
+    assert "2 rows" not in results("--where", f"commit={ten}", "--runs")
+    assert results("--where", f"commit={ten}", "--runs", "--columns", "commit").count(ten) == 2
+    text = results("--where", f"commit={ten}", "--columns", "commit")
+    assert re.search(f"^mine +{ten} *$", text, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_seeds_and_costs_have_other_heads(results: Results):
+    assert "S" in results("--runs", *named("seed=S")).splitlines()[0].split()
+    asked = named("parameters=P", "seconds=T", "peak_memory_mb=M")
+    assert re.search("^model +P +steps +T +M *$", results("--costs", *asked), re.MULTILINE)
+    head = results(*asked, "--format", "csv").splitlines()[0].split(",")
+    assert {"P", "T", "M"} <= {*head}
+    assert not {"parameters", "seconds", "peak_memory_mb"} & {*head}
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("width=1=2", "2"), ("model.width=1=2", "2"), ("width=1=null", "null")]
+)
+def test_the_name_of_a_value_is_no_other_value_of_the_setting(
+    results: Results, write_run, name, other
+):
+    for folder, width in (("a", 1.0), ("b", 2.0), ("c", None)):
+        write_run(folder, {"model.width": width})
+    told = results(*named(name), code=2)
+    assert f"and another value of model.width would both be '{other}'" in told
+    swapped = results(*named("width=1=2", "width=2=1"), "--format", "json")
+    assert [row["model.width"] for row in json.loads(swapped)["rows"]] == ["2", "1", None]
+
+
+@pytest.mark.usefixtures("codes")
+def test_columns_are_chosen_by_old_and_new_names(results: Results):
+    asked = named("test_mse=MSE", "code=Version")
+    for chosen in ("test_mse,code", "MSE,Version", "mean,Version"):
+        text = results(*asked, "--columns", chosen)
+        assert re.search("^model +MSE +Version *$", text, re.MULTILINE), text
+    for chosen in ("code,test_mse", "Version,MSE"):
+        head = results(*asked, "--runs", "--columns", chosen).splitlines()[0].split()
+        assert head[-2:] == ["Version", "MSE"]
+    told = results(*asked, "--columns", "ms", code=2)
+    assert re.search("choose .*MSE.*mean", told)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_a_column_without_any_value_is_a_note_under_either_name(results: Results, capsys):
+    for name in ("code", "Version"):
+        assert cli.run(["results", *named("code=Version"), "--columns", f"mean,{name}"]) == 0
+        assert capsys.readouterr().err == f"note: --columns: no row has a value of {name}\n"
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "json"])
+def test_what_is_the_same_in_every_run_has_other_names(results: Results, form):
+    text = results(*named("arch=Rule", "kernel_regression=Nadaraya"), "--format", form)
+    assert "The same in every run: Rule=Nadaraya" in text
+
+
+@pytest.mark.usefixtures("sweep")
+def test_the_same_name_twice_is_one(results: Results):
+    once, twice = (results(*named(*["additive=A"] * count)) for count in (1, 2))
+    assert once == twice
+
+
+def test_the_command_on_older_code_shows_the_runs_of_cards(results: Results, write_run):
+    for day, text in enumerate(("ab", "cd"), 1):
+        started = f"2026-01-0{day}T00:00:00+00:00"
+        write_run(f"cards/{text}", code={"mine": text}, started=started)
+    (line,) = re.findall("attnexp results (outputs/cards --by .*)", results("outputs/cards"))
+    assert {OLD, NEW} <= {*results(*line.split()).split()}
 
 
 def test_a_number_of_looks_is_no_longer_needed(sweep, results: Results, capsys):

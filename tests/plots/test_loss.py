@@ -1,13 +1,17 @@
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
+from attnexp.core.language import say, speaking, translate
 from attnexp.plots.base import Options
 from attnexp.plots.lines import wants_log
 from attnexp.plots.loss import draw_losses
 from attnexp.plots.picture_style import Style
+from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
 from attnexp.select.configurations import Comparison, comparisons
+from attnexp.select.renaming import Renaming
 
 WIDE = np.array([0.01, 0.5, 1.0])
 
@@ -72,3 +76,23 @@ def test_a_second_start_is_marked_after_its_epoch(regression_run, width_check):
     ((_, figure),) = draw_losses(Comparison.of(run), Options())
     (mark,) = (line for line in figure.axes[0].lines if line.get_label() == "second start")
     assert np.asarray(mark.get_xdata()).tolist() == [2.5, 2.5]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_loss_has_its_other_name_in_the_whole_picture(regression_run, tmp_path, language):
+    for seed in (0, 1):
+        folder = regression_run(f"s{seed}", seed=seed, losses=())
+        rows = "epoch,step,loss,val_loss\n1,1,2.0,3.0\n2,2,1.0,2.0\n"
+        (folder / files.METRICS).write_text(rows)
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    style = Style(names=Renaming(metrics={"loss": "Verlust"}))
+    with speaking(language):
+        ((_, figure),) = draw_losses(comparison, Options(style=style))
+        style.finish(figure)
+        validation = say("validation {metric}", metric="Verlust")
+        title = translate(comparison.titled("Verlust"))
+    (axes,) = figure.axes
+    assert axes.get_ylabel() == "Verlust"
+    texts = {text.get_text() for text in figure.findobj(Text)}
+    assert {"Verlust", validation, title} <= texts
+    assert not any(word in text.lower() for text in texts for word in ("loss", "损失"))

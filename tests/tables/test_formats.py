@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from attnexp.tables.formats import WRITERS, as_html, markdown_text
+from attnexp.tables.formats import WRITERS, as_html, csv_text, markdown_text
 from attnexp.tables.grid import NOTHING, Grid, GridCell, Head, Line, Report, numbers_cell
 
 HOSTILE = (
@@ -137,6 +137,11 @@ def test_csv_and_json_give_back_names_and_numbers(report: Report):
     assert [row["mean"] for row in rows] == ["0.1285", "0.3155", "", "1e-09"]
     assert [row["sd"] for row in content["rows"]] == [0.00245, None, None, None]
     assert [row["sd"] for row in rows] == ["0.00245", "", "", ""]
+
+
+@pytest.mark.parametrize(("text", "written"), [("-", "-"), ("-1", "'-1"), ("--", "'--"), (-1, -1)])
+def test_a_dash_alone_is_no_formula(text, written):
+    assert csv_text(text) == written
 
 
 def test_no_rows_are_no_error():

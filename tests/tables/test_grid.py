@@ -82,10 +82,10 @@ def test_a_column_that_was_asked_for_is_not_left_out(report):
     assert [head.spare for head in with_columns(report, ["mean"]).grids[0].columns] == [0, 0]
 
 
-def test_a_wrong_name_has_the_nearest_and_all_choices(report):
+def test_a_wrong_name_has_the_nearest_and_all_heads_and_words(report):
     with pytest.raises(RequestError) as caught:
         with_columns(report, ["men"])
     assert str(caught.value) == (
         "--columns: no table has a column 'men'. Did you mean 'mean'? "
-        "Choose better on, interval, mean, model or steps."
+        "Choose 95% interval, better on, interval, mean, model, steps or test_mse."
     )
