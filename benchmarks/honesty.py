@@ -30,6 +30,7 @@ from attnexp.cards.judge import TOLD_APART, judged
 from attnexp.core.console import plain_table, screen
 from attnexp.stats.compare import Rule, compare
 from attnexp.stats.intervals import LEVEL, Spread
+from attnexp.stats.sequential import pair_tests
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 """Values of a shape; in tables the last two numbers are rows and seeds."""
@@ -221,6 +222,36 @@ def false_verdicts(draw: Draw, test: Test, trials: int, rows: int, looks: Sequen
     """Return the share of tables that call a row worse at any look, though all are equal."""
     tables = draw(np.random.default_rng(100 * rows + max(looks)), (trials, rows, max(looks)))
     return float(np.mean([any(any(test(table[:, :n])) for n in looks) for table in tables]))
+
+
+def seeds_taken(effect: float, trials: int, most: int = 50) -> tuple[int, int, float]:
+    """Return the seeds at which four of five tables of two rows show an effect.
+
+    The first number is of tables that are read once, the second of tables that are read after each
+    seed from six on, and the third is the mean at which reading ends these. The effect is in
+    standard deviations of the differences.
+    """
+    rng = np.random.default_rng(round(100 * effect))
+    tables = normal(rng, (trials, 2, most)) / np.sqrt(2)
+    tables[:, 1] += effect
+    once = np.array([[_told(table[:, :n]) for n in range(6, most + 1)] for table in tables])
+    each = [_told_at(table) for table in tables]
+    first = 6 + int((once.mean(axis=0) >= 0.8).argmax())
+    return first, sorted(each)[-(-4 * trials // 5) - 1], float(np.mean(each))
+
+
+def _told(table: NDArray[np.float64], first: int = 50) -> bool:
+    """Return whether a difference is shown, with a look at each seed from the place `first` on."""
+    seeds = range(table.shape[1])
+    came = {seed: ((f"{max(seed, first):03}", str(max(seed, first))),) for seed in seeds}
+    tests = pair_tests(seeds, (table[1] - table[0])[:, None], [(0, 1)], [came, came])
+    return bool(tests.apart[0])
+
+
+def _told_at(table: NDArray[np.float64]) -> int:
+    """Return the number of seeds at which reading after each seed ends: all without a verdict."""
+    seeds = range(6, table.shape[1] + 1)
+    return next((n for n in seeds if _told(table[:, :n], first=5)), table.shape[1])
 
 
 def power(
@@ -626,6 +657,11 @@ def _print_verdicts(trials: int) -> None:
 
 
 def _print_power(trials: int) -> None:
+    table = plain_table(["seeds of 80% power", "read once", "after each seed", "its mean end"])
+    for effect in (0.8, 1.0, 1.3):
+        once, each, end = seeds_taken(effect, max(1, trials // 2))
+        table.add_row(f"{effect} deviations", str(once), str(each), f"{end:.1f}")
+    screen.out.print(table)
     heads = ["power: flips / t / signs", "rows", "worse", "6", "8", "10", "20 seeds"]
     table = plain_table(heads)
     cases: list[tuple[str, Draw, float]] = [
