@@ -18,9 +18,13 @@ from attnexp.config.trust import search_user_modules
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError, RunFailedError
 from attnexp.runs.files import require_output, write_output
+from attnexp.tables.grid import EXIT_CODES, TableOutcome
 
 if TYPE_CHECKING:
     from attnexp.claims.record import Entry
+
+REQUIRED = ("reproduced", "not reproduced", "both solve it")
+"""The verdicts that a command may require."""
 
 RECORDS = arguments.written_as("the records are Markdown", ".md", ".markdown")
 
@@ -55,6 +59,7 @@ def main(
     options: ClaimOptions,
     format: arguments.DataFormat = "table",
     output: Annotated[Path | None, RECORDS] = None,
+    require: Annotated[str | None, Argument(choices=REQUIRED, metavar="VERDICT")] = None,
     style: StyleOptions,
 ) -> None:
     """Run published claims again, and judge them.
@@ -68,6 +73,7 @@ def main(
         name: without one: list the claims
         every: run and judge all of them
         output: write the records there, as Markdown
+        require: exit with 3 if a claim cannot tell, and with 4 at another verdict than this one
     """
     from attnexp.claims.record import list_claims, plain, show_record
 
@@ -101,12 +107,23 @@ def main(
         show_record(entries[0])
     else:
         list_claims(entries, options.config_dir)
+    if require is not None and (code := max(_code(entry, require) for entry in entries)):
+        raise CommandEnded(code)
     if failed := [entry.name for entry in entries if entry.verdict.word == "failed"]:
         sentence = f"{', '.join(failed)} could not be judged"
         if chosen:
             raise RunFailedError(f"{sentence}: the record says why")
         warn = console.warn_aside if is_read else console.warn
         warn(f"{sentence}: attnexp claims NAME says why")
+
+
+def _code(entry: "Entry", required: str) -> int:
+    """Return the exit code of a claim of which a verdict is required."""
+    if entry.verdict.word == "failed":
+        return FAILURE
+    if entry.verdict.word not in REQUIRED:
+        return EXIT_CODES[TableOutcome.NOT_SHOWN]
+    return EXIT_CODES[TableOutcome.HOLDS if entry.verdict.word == required else TableOutcome.FALSE]
 
 
 def _write(entries: "Sequence[Entry]", output: Path) -> None:

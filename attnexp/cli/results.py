@@ -1,16 +1,17 @@
 """`attnexp results`: compares runs in tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 from attnexp.cli import arguments
+from attnexp.cli.parser import Argument
 from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import emit
-from attnexp.tables.grid import ROWS, Report
+from attnexp.tables.grid import EXIT_CODES, ROWS, Report
 
 if TYPE_CHECKING:
     from attnexp.select.frame import Frame
@@ -28,6 +29,7 @@ EPILOG = """examples:
   attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`
   attnexp results --metric exact_match_by_length@5   a detail at a place
   attnexp results --name additive=Bahdanau     another name for a row
+  attnexp results --require "additive better than dot"    exit code 0, 3 or 4
   attnexp results --output table.tex           also .csv, .md, .json and .txt
   attnexp results --output dates.tex --label tab:dates --digits 3 --columns mean,interval
 """
@@ -44,6 +46,14 @@ class GatheredOptions:
     """
 
     by: arguments.Names = ()
+    require: Annotated[
+        Sequence[str],
+        Argument(
+            "exit with 3 if the table does not show a sentence such as 'additive better than dot', "
+            "and with 4 if it shows that the sentence is false; can be repeated",
+            metavar="SENTENCE",
+        ),
+    ] = ()
     equal_within: arguments.EqualWithin = None
     looks: arguments.Looks = None
     explain: bool = False
@@ -53,6 +63,7 @@ class GatheredOptions:
         """Raise RequestError for an option that is given, where rows do not gather runs."""
         given = {
             "--by": self.by,
+            "--require": self.require,
             "--equal-within": self.equal_within is not None,
             "--looks": self.looks is not None,
             "--explain": self.explain,
@@ -104,6 +115,8 @@ def main(
     say_left_out(collected)
     if not collected.runs:
         below = ", ".join(map(str, paths)) or OUTPUTS
+        if gathered.require:
+            raise RequestError(f"--require: there are no runs below {below}")
         sentence = f"There are no runs below {below} yet: `attnexp` makes one."
         if output.form == "json":
             console.warn_aside(sentence)
@@ -124,6 +137,9 @@ def main(
     else:
         report = _table_of_rows(frame, metrics, sort, top, limit, gathered, output.columns)
     emit(report, output)
+    code = max((EXIT_CODES[answer.outcome] for answer in report.required), default=0)
+    if code:
+        raise CommandEnded(code)
 
 
 def _table_of_runs(
@@ -168,9 +184,11 @@ def _table_of_rows(
     from attnexp.select.frame import OF_CODE
     from attnexp.select.names import resolve_name
     from attnexp.select.order import sort_runs
-    from attnexp.tables.entries import TableRequest
-    from attnexp.tables.reports import configurations_report
+    from attnexp.tables.entries import TableRequest, divide
+    from attnexp.tables.reports import tables_report
+    from attnexp.tables.required import answers, read_requirement
 
+    required = [*map(read_requirement, options.require)]
     by = sort and resolve_name(sort.removeprefix("-"), [*frame.metrics, *frame.factors])
     if by in frame.metrics and by not in metrics:
         metrics = [*metrics, by]  # rows are ordered by what they show
@@ -186,4 +204,8 @@ def _table_of_rows(
         top=top,
         limit=limit,
     )
-    return configurations_report(sort_runs(frame, None), request)
+    tables = divide(sort_runs(frame, None), request)
+    found = [*answers(tables, required)]
+    report = tables_report(tables, request)
+    verdicts = [*report.verdicts, *(answer.text for answer in found)]
+    return replace(report, verdicts=verdicts, required=found)

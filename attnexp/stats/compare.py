@@ -83,6 +83,9 @@ class Word(StrEnum):
     NO_VALUE = "no value"
 
 
+ALONE = {0: Word.NO_VALUE, 1: Word.ONE_SEED}
+"""The words on rows of so few seeds, whatever the other rows are."""
+
 TURNED = {Word.BETTER: Word.WORSE, Word.WORSE: Word.BETTER}
 """The word on the other of two rows, where it is another."""
 
@@ -129,6 +132,11 @@ class Rule:
     overlap: float = 0.0
 
     @property
+    def sign(self) -> int:
+        """1 if lower values are better, and else -1."""
+        return 1 if self.better == "lower" else -1
+
+    @property
     def least(self) -> int:
         """The fewest seeds at which there can be a verdict."""
         return fewest_seeds(self.parts)
@@ -151,42 +159,70 @@ def compare(rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()) -
     then the best is the next that no row beats. `came` says when the runs of each row came, by
     default all at one look.
     """
-    alone = {0: Word.NO_VALUE, 1: Word.ONE_SEED}
-    standings = [Standing(alone.get(len(own), Word.ALONE)) for own in rows]
-    several = [i for i, own in enumerate(rows) if len(own) > 1]
-    means = zip(several, levels([rows[i] for i in several]), strict=True)
-    by_row = {i: level for i, level in means if level is not None}
-    if len(by_row) < 2:
+    standings = [Standing(ALONE.get(len(own), Word.ALONE)) for own in rows]
+    means = _means(rows)
+    if len(means) < 2:
         return standings
-    sign, able = 1 if rule.better == "lower" else -1, list(by_row)
-    ends = list(combinations(range(len(able)), 2))
-    seeds, differences = every_pair([rows[i] for i in able])
-    tests = _tests(seeds, differences, ends, [came[i] for i in able] if came else [], rule)
-    pairs = {(able[one], able[other]): pair for pair, (one, other) in enumerate(ends)}
-
-    def between(one: int, other: int) -> PairTest:
-        return tests.one(pairs[min(one, other), max(one, other)])
+    sign, tests = rule.sign, _every_test(rows, list(means), rule, came)
 
     def beater(row: int) -> int | None:
-        clear = (i for i in able if i != row and between(i, row).apart)
+        clear = (i for i in means if i != row and tests[row, i].apart)
         return next((i for i in clear if _beats(rows[i], rows[row], sign, rule)), None)
 
-    ordered = sorted(able, key=lambda i: sign * by_row[i])
+    ordered = sorted(means, key=lambda i: sign * means[i])
     best = next((i for i in ordered if beater(i) is None), None)
-    for i in able:
+    for i in means:
         if best is None:
             by = beater(i)
             assert by is not None
-            test = between(i, by)
+            test = tests[i, by]
             standings[i] = Standing(Word.WORSE, test.p, test.level, beaten_by=by)
         elif i == best:
             standings[i] = Standing(Word.BEST)
         else:
             to_best = list(paired(rows[i], rows[best]).values())
-            found = _standing_of(to_best, between(i, best), sign, rule, len(ends))
-            same = equal_means(by_row[i], by_row[best]) and beater(i) is None
+            found = _standing_of(to_best, tests[i, best], sign, rule, math.comb(len(means), 2))
+            same = equal_means(means[i], means[best]) and beater(i) is None
             standings[i] = replace(found, word=Word.BEST) if same else found
     return standings
+
+
+def between(
+    rows: Sequence[Values], one: int, other: int, rule: Rule, came: Sequence[Arrivals] = ()
+) -> Standing:
+    """Compare two rows of a table that may be any of its rows: as `compare`, for all pairs."""
+    means = _means(rows)
+    if not {one, other} <= means.keys():
+        return Standing(ALONE.get(min(len(rows[one]), len(rows[other])), Word.ALONE))
+    test = _every_test(rows, list(means), rule, came)[one, other]
+    apart = list(paired(rows[one], rows[other]).values())
+    found = _standing_of(apart, test, rule.sign, rule, math.comb(len(means), 2))
+    return _with_better(found, test, rule.sign)
+
+
+def _means(rows: Sequence[Values]) -> dict[int, float]:
+    """Return the mean of each row with two seeds or more that compares with others, by `levels`."""
+    several = [i for i, own in enumerate(rows) if len(own) > 1]
+    means = zip(several, levels([rows[i] for i in several]), strict=True)
+    return {i: level for i, level in means if level is not None}
+
+
+def _every_test(
+    rows: Sequence[Values], able: Sequence[int], rule: Rule, came: Sequence[Arrivals]
+) -> dict[tuple[int, int], PairTest]:
+    """Return the test of every two rows that compare, by the rows in either order."""
+    ends = list(combinations(range(len(able)), 2))
+    seeds, differences = every_pair([rows[i] for i in able])
+    tests = _tests(seeds, differences, ends, [came[i] for i in able] if came else [], rule)
+    found = {(able[i], able[j]): tests.one(pair) for pair, (i, j) in enumerate(ends)}
+    return found | {(other, one): test for (one, other), test in found.items()}
+
+
+def _with_better(standing: Standing, test: PairTest, sign: int) -> Standing:
+    """Return the standing next to a given row, than which a row may be better."""
+    ahead = standing.difference is not None and sign * standing.difference.mean < 0
+    better = standing.word is Word.TIED and test.apart and ahead
+    return replace(standing, word=Word.BETTER) if better else standing
 
 
 def _beats(row: Values, other: Values, sign: int, rule: Rule) -> bool:
@@ -211,7 +247,6 @@ def against(
     pairs = [paired(row, reference) for row in rows]
     if any(min(len(row), len(reference)) < 2 for row in rows):
         return [Standing(Word.ONE_SEED) for _ in rows]
-    sign = 1 if rule.better == "lower" else -1
     able = [i for i, pair in enumerate(pairs) if pair]
     standings = [Standing(Word.ALONE) for _ in rows]
     if not able:
@@ -220,12 +255,8 @@ def against(
     tests = _tests(seeds, differences, [(0, i + 1) for i in able] if came else [], came, rule)
     for place, i in enumerate(able):
         test = tests.one(place)
-        found = _standing_of(list(pairs[i].values()), test, sign, rule, len(able))
-        assert found.difference is not None
-        ahead = sign * found.difference.mean < 0
-        if found.word is Word.TIED and test.apart and ahead:
-            found = replace(found, word=Word.BETTER)
-        standings[i] = found
+        found = _standing_of(list(pairs[i].values()), test, rule.sign, rule, len(able))
+        standings[i] = _with_better(found, test, rule.sign)
     return standings
 
 

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -116,7 +116,7 @@ def csv_text(value: object) -> object:
 
 def as_json(report: Report) -> str:
     """Return the records, the captions and the notes. Missing values are null."""
-    content = {
+    content: dict[str, object] = {
         "rows": [
             {name: None if _missing(value) else value for name, value in row.items()}
             for row in report.records
@@ -125,6 +125,8 @@ def as_json(report: Report) -> str:
         "verdicts": [*map(translate, report.verdicts)],
         "notes": [*report.notes, *report.further],
     }
+    if report.required:
+        content["required"] = [asdict(answer) for answer in report.required]
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 
 from attnexp.core.console import count_text, number_text
@@ -114,6 +115,32 @@ class Grid:
         return joined("\n", filter(None, [caption, *same]))
 
 
+class TableOutcome(StrEnum):
+    """Whether a table bears out a sentence."""
+
+    HOLDS = "holds"
+    NOT_SHOWN = "not shown"
+    FALSE = "false"
+
+
+EXIT_CODES = {TableOutcome.HOLDS: 0, TableOutcome.NOT_SHOWN: 3, TableOutcome.FALSE: 4}
+"""The exit codes of commands that require a sentence or a verdict."""
+
+
+@dataclass(frozen=True)
+class TableAnswer:
+    """The answer of a table to a sentence that has to hold: the outcome, and the difference."""
+
+    sentence: str
+    outcome: TableOutcome
+    because: str
+
+    @property
+    def text(self) -> str:
+        """The answer as a line."""
+        return f"{self.outcome}: {self.sentence}: {self.because}"
+
+
 @dataclass(frozen=True)
 class Report:
     """The answer to a request: tables, and sentences about them.
@@ -121,7 +148,8 @@ class Report:
     `verdicts` are the sentences that answer what was compared, `notes` those that have to be read
     with the numbers. `further` are notes that change less; readers see them only if they ask for
     the reasons. `words` are those of all columns that tables may have: a column in which no row has
-    a value is left out. `renaming` has the other names of columns.
+    a value is left out. `required` are the answers to sentences that have to hold, and `renaming`
+    has the other names of columns.
     """
 
     grids: Sequence[Grid] = ()
@@ -129,6 +157,7 @@ class Report:
     verdicts: Sequence[Phrase] = ()
     further: Sequence[str] = ()
     words: frozenset[str] = frozenset()
+    required: Sequence[TableAnswer] = ()
     renaming: Renaming = KEPT
 
     @cached_property

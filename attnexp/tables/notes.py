@@ -494,7 +494,7 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
         if number:
             how = ": add values of data_seed" if rows else ""
             if rows and unit is SEEDS:  # one command may run all rows, and none these alone
-                how = _to_share(rows, rule.least) or _to_share([*rows, *others], rule.least)
+                how = to_share(rows, rule.least) or to_share([*rows, *others], rule.least)
             yield (
                 f"{count_text(number, 'row')} {'lacks' if number == 1 else 'lack'} a verdict, "
                 f"which takes at least {rule.least} {unit.many.en} that a row shares with the best "
@@ -531,11 +531,11 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
     yield (
         f"{of}{pair} are not told apart; about "
         f"{needed} {table.unit.many.en} would detect a difference of this size ({size}) with 80% "
-        f"power{_to_share([best, entry], needed) if is_able and table.unit is SEEDS else ''}"
+        f"power{to_share([best, entry], needed) if is_able and table.unit is SEEDS else ''}"
     )
 
 
-def _to_share(rows: Sequence[TableEntry], number: int) -> str:
+def to_share(rows: Sequence[TableEntry], number: int) -> str:
     """Return the command after which the rows share that many seeds, after a colon."""
     own = [entry.seeds for entry in rows]
     return _line(rows, next_seeds(own, max(0, number - len(set.intersection(*own)))))

@@ -133,7 +133,7 @@ def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Repo
     every = dict.fromkeys([*modes, *_texts(tables, partial(unfailed_notes, name=names)), *others])
     notes = list(every) if request.explain else list(dict.fromkeys([*modes, *others]))[:NOTES]
     further = [note for note in every if note not in notes]
-    return Report(grids, notes, found, further, WORDS, tables[0].frame.renaming)
+    return Report(grids, notes, found, further, WORDS, renaming=tables[0].frame.renaming)
 
 
 def grid_of(

@@ -484,6 +484,16 @@ def test_a_claim_stops_at_the_step_that_ends_in_an_error(
             in_process("claims", "--all", "--config-dir", "my_conf")
 
 
+def test_a_verdict_that_is_required_ends_the_command(write, claims):
+    write(COMPUTED, POINTS)
+    with pytest.raises(CommandEnded, match="3"):  # it has not run
+        claims("--require", "reproduced")
+    claims("mine", "--require", "reproduced")
+    with pytest.raises(CommandEnded, match="4"):
+        claims("mine", "--require", "not reproduced")
+    assert "choose" in claims("mine", "--require", "true", code=2)
+
+
 def test_a_prediction_is_stored_before_the_first_run(write, claims, stored):
     write(COMPUTED, "def halves(seed, of):\n    1 / 0\n")
     claims("mine", code=2)

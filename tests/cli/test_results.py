@@ -11,6 +11,7 @@ import pytest
 
 from attnexp.cli import main as cli
 from attnexp.cli.arguments import latex_caption
+from attnexp.core.errors import CommandEnded
 from attnexp.runs.origin.provenance import GitState
 from attnexp.runs.user_code import code_digits
 from attnexp.select.reference import path_of
@@ -158,6 +159,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["--runs", "--top", "2", "--metric", "neighbours"], "does not rank: choose test_mse"),
         (["--runs", "--by", "model"], "--by is for rows that gather runs"),
         (["--runs", "--equal-within", "0"], "--equal-within is for rows that gather runs"),
+        (["--runs", "--require", "a worse than b"], "--require is for rows that gather runs"),
         (["--runs", "--looks", "2"], "--looks is for rows that gather runs"),
         (["--explain", "--runs"], "--explain is for rows that gather runs: leave out --runs"),
         (["--costs", "--runs", "--format", "csv"], "--costs is for rows that gather runs"),
@@ -556,4 +558,44 @@ def test_a_number_of_looks_is_no_longer_needed(sweep, results: Results, capsys):
     assert captured.out == plain
     assert (
         "--looks is no longer needed: verdicts hold however often seeds are added" in captured.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code"),
+    [
+        ("additive better than boxcar", 0),
+        ("boxcar better than additive", 4),
+        ("additive equal to boxcar within 0.05", 4),
+        ("gaussian better than boxcar", 3),
+    ],
+)
+def test_a_required_sentence_ends_the_command_by_what_the_table_shows(
+    write_run, results: Results, capsys, sentence, code
+):
+    for model, base in (("additive", 0.1), ("boxcar", 0.2), ("gaussian", 0.2)):
+        for seed in range(8):
+            value = base + 0.001 * seed + (0.01 * (-1) ** seed if model == "gaussian" else 0)
+            own = {"choices": {"model": model}, "metrics": {"test_mse": value}}
+            write_run(f"{model}-{seed}", {"seed": seed, "model._target_": model}, **own)
+
+    def ends(*words):
+        if code == 0:
+            assert cli.run(["results", *words]) == 0
+        else:
+            with pytest.raises(CommandEnded, match=str(code)):
+                cli.run(["results", *words])
+
+    ends("--require", sentence, "--format", "json")
+    content = json.loads(capsys.readouterr().out)
+    (answer,) = content["required"]
+    assert answer["outcome"] == {0: "holds", 3: "not shown", 4: "false"}[code]
+    assert answer["sentence"] == sentence
+    assert content["verdicts"][-1].startswith(f"{answer['outcome']}: {sentence}: test_mse")
+    ends("--require", "additive better than boxcar", "--require", sentence)
+
+
+def test_a_sentence_about_no_runs_is_refused(results: Results):
+    assert "--require: there are no runs below outputs" in results(
+        "--require", "a worse than b", code=2
     )

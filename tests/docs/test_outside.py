@@ -1,4 +1,4 @@
-"""docs/outside.md: its examples are run as they stand, and so are the lines for TensorBoard."""
+"""docs/outside.md and docs/gate.md: examples are run as they stand, as are TensorBoard's lines."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from documented import blocks
 
 from attnexp import load_results
 
-EXAMPLES = blocks("docs/outside.md", "console")
+EXAMPLES = [*blocks("docs/outside.md", "console"), *blocks("docs/gate.md", "console")]
 PYTHON = blocks("docs/outside.md", "python")
 """The function that writes a table, and the lines of each tool's own reader."""
 
