@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,8 +66,8 @@ def main(
 
     Without a name, the claims are listed. An error in one claim is its own verdict, and the others
     are listed. Raises RequestError for an unknown claim, and for a named one that cannot be run,
-    CommandEnded with the exit code of a sweep that fails and has said why, and RunFailedError if a
-    claim could not be judged.
+    CommandEnded with the exit code of a sweep that fails and has said why or that of another
+    verdict than is required, and RunFailedError if a claim could not be judged.
 
     Args:
         name: without one: list the claims
@@ -107,23 +107,25 @@ def main(
         show_record(entries[0])
     else:
         list_claims(entries, options.config_dir)
-    if require is not None and (code := max(_code(entry, require) for entry in entries)):
-        raise CommandEnded(code)
+    _end(entries, require, bool(chosen), console.warn_aside if is_read else console.warn)
+
+
+def _end(
+    entries: "Sequence[Entry]", required: str | None, by_name: bool, warn: Callable[[str], None]
+) -> None:
+    """Raise as `main` does for claims that could not be judged, and for a verdict not required.
+
+    Claims that were not named only have a warning. CommandEnded has the code 3 or 4.
+    """
     if failed := [entry.name for entry in entries if entry.verdict.word == "failed"]:
         sentence = f"{', '.join(failed)} could not be judged"
-        if chosen:
+        if by_name:
             raise RunFailedError(f"{sentence}: the record says why")
-        warn = console.warn_aside if is_read else console.warn
         warn(f"{sentence}: attnexp claims NAME says why")
-
-
-def _code(entry: "Entry", required: str) -> int:
-    """Return the exit code of a claim of which a verdict is required."""
-    if entry.verdict.word == "failed":
-        return FAILURE
-    if entry.verdict.word not in REQUIRED:
-        return EXIT_CODES[TableOutcome.NOT_SHOWN]
-    return EXIT_CODES[TableOutcome.HOLDS if entry.verdict.word == required else TableOutcome.FALSE]
+    words = {entry.verdict.word for entry in entries} - {required, "failed"}
+    if required is not None and words:
+        known = words & {*REQUIRED}
+        raise CommandEnded(EXIT_CODES[TableOutcome.FALSE if known else TableOutcome.NOT_SHOWN])
 
 
 def _write(entries: "Sequence[Entry]", output: Path) -> None:

@@ -10,7 +10,7 @@ from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.runs.key import RESULTS_VERSION
-from attnexp.tables.formats import emit
+from attnexp.tables.formats import Output, emit
 from attnexp.tables.grid import EXIT_CODES, ROWS, Report
 
 if TYPE_CHECKING:
@@ -114,15 +114,7 @@ def main(
     collected = collect_asked(paths, results_version)
     say_left_out(collected)
     if not collected.runs:
-        below = ", ".join(map(str, paths)) or OUTPUTS
-        if gathered.require:
-            raise RequestError(f"--require: there are no runs below {below}")
-        sentence = f"There are no runs below {below} yet: `attnexp` makes one."
-        if output.form == "json":
-            console.warn_aside(sentence)
-            emit(Report(), output)
-        else:
-            console.print_line(sentence)
+        _say_empty(", ".join(map(str, paths)) or OUTPUTS, gathered, output)
         return
     frame = make_frame(collected.runs, asked_names(labels, collected.runs))
     if where:
@@ -140,6 +132,18 @@ def main(
     code = max((EXIT_CODES[answer.outcome] for answer in report.required), default=0)
     if code:
         raise CommandEnded(code)
+
+
+def _say_empty(below: str, gathered: GatheredOptions, output: Output) -> None:
+    """Say that there are no runs; a program gets a report without rows."""
+    if gathered.require:
+        raise RequestError(f"--require: there are no runs below {below}")
+    sentence = f"There are no runs below {below} yet: `attnexp` makes one."
+    if output.form == "json":
+        console.warn_aside(sentence)
+        emit(Report(), output)
+    else:
+        console.print_line(sentence)
 
 
 def _table_of_runs(
