@@ -129,6 +129,9 @@ def main(
     else:
         report = _table_of_rows(frame, metrics, sort, top, limit, gathered, output.columns)
     emit(report, output)
+    if output.path is not None or output.form == "csv":
+        for answer in report.required:
+            console.warn_aside(answer.text)
     code = max((EXIT_CODES[answer.outcome] for answer in report.required), default=0)
     if code:
         raise CommandEnded(code)

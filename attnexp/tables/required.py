@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from attnexp.core.console import number_text
@@ -47,6 +47,10 @@ def read_requirement(text: str) -> Requirement:
         within = float(found["within"] or 0)
     except ValueError:
         raise RequestError(f"--require: '{found['within']}' is no number") from None
+    if found["within"] and found["how"] in ("better than", "worse than"):
+        raise RequestError(
+            f"--require: '{text}' has a margin, which '{found['how']}' does not take"
+        )
     if within < 0 or (found["how"] == "equal to" and not within):
         raise RequestError(f"--require: '{text}' has no margin above 0: {EXAMPLE}")
     one, other = (found[end].strip("\"'") for end in ("one", "other"))
@@ -76,7 +80,9 @@ def answers(
         if not found:
             raise RequestError(f"--require: no table compares '{asked.one}' with '{asked.other}'")
         for table, panel, one, other in found:
-            yield _answer(table, panel, one, other, asked)
+            answer = _answer(table, panel, one, other, asked)
+            data = f"{table.data_name}: " if len(tables) > 1 and table.data_name else ""
+            yield replace(answer, because=f"{data}{answer.because}")
 
 
 def _names(table: ResultsTable, entry: TableEntry) -> set[str]:
@@ -93,7 +99,8 @@ def _answer(
         return TableAnswer(asked.sentence, TableOutcome.NOT_SHOWN, "the metric does not rank")
     standing = standing_between(samples, one, other, asked.within or None)
     if (found := standing.difference) is None:
-        return TableAnswer(asked.sentence, TableOutcome.NOT_SHOWN, str(standing.word))
+        why = "they share no seed" if standing.word is Word.ALONE else str(standing.word)
+        return TableAnswer(asked.sentence, TableOutcome.NOT_SHOWN, why)
     sign = Rule(samples[0].better).sign
     outcome = _outcome(asked, standing, found, sign)
     ends = f"[{number_text(found.low)}, {number_text(found.high)}]"
@@ -104,7 +111,9 @@ def _answer(
         rule = Rule(samples[0].better, overlap=samples[0].overlap)
         few, margin = found.pairs < rule.least, asked.how in ("equal to", "not worse than")
         needed = rule.least if few else None if margin else seeds_needed(found, rule)
-        if needed is not None and not rule.overlap:
+        if not margin and (sign * found.mean > 0) is (asked.how == "better than"):
+            because += "; so far it is the other way"
+        elif needed is not None and not rule.overlap:
             rows = [panel[one], panel[other]]
             because += f"; about {needed} would do{to_share(rows, needed)}"
     return TableAnswer(asked.sentence, outcome, because)

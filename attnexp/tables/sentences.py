@@ -287,6 +287,6 @@ def _reasons(
     level = entry.standing.level or LEVEL
     yield (
         f"A difference as clear as this between any two of {rows} rows comes up by chance with "
-        f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} the level of so many "
-        f"{table.unit.many.en}, {number_text(level)}: {in_language(entry.verdict, 'en')}."
+        f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} what may be spent up to "
+        f"the look of this verdict, {number_text(level)}: {in_language(entry.verdict, 'en')}."
     )

@@ -593,6 +593,9 @@ def test_a_required_sentence_ends_the_command_by_what_the_table_shows(
     assert answer["sentence"] == sentence
     assert content["verdicts"][-1].startswith(f"{answer['outcome']}: {sentence}: test_mse")
     ends("--require", "additive better than boxcar", "--require", sentence)
+    capsys.readouterr()
+    ends("--require", sentence, "--output", "table.csv")
+    assert f"{answer['outcome']}: {sentence}: test_mse" in capsys.readouterr().err
 
 
 def test_a_sentence_about_no_runs_is_refused(results: Results):

@@ -70,6 +70,13 @@ def test_an_open_sentence_says_what_would_tell(sweep_of):
     assert answer.text.startswith("not shown: a better than b: test_mse -0.")
 
 
+def test_an_open_sentence_that_points_the_other_way_names_no_seeds(sweep_of):
+    (answer,) = asked(sweep_of({"a": LOW[:3], "b": HIGH[:3]}), "b better than a")
+    assert answer.because.endswith("on 3 seeds; so far it is the other way")
+    (answer,) = asked(sweep_of({"a": LOW[:1], "b": HIGH[:1]}), "a better than b")
+    assert answer.because == "one seed"
+
+
 def test_rows_with_settings_have_either_form_of_their_names(frame):
     runs = frame(
         *(
@@ -92,6 +99,7 @@ def test_rows_with_settings_have_either_form_of_their_names(frame):
         ("a equal to b", "has no margin above 0"),
         ("a equal to b within -1", "has no margin above 0"),
         ("a equal to b within 1e", "'1e' is no number"),
+        ("a better than b within 0.5", "has a margin, which 'better than' does not take"),
         ("a better than d", "the row 'd' is not a choice"),
         ("a better than a", "no table compares 'a' with 'a'"),
     ],

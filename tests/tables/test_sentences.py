@@ -79,7 +79,9 @@ def test_the_reasoning_is_told_where_it_is_asked_for(sweep_of):
     _, reasons = told(runs, explain=True).verdicts
     assert reasons.startswith("b against a: 6 pairs of results, one per seed.")
     assert "2^6 = 64 ways" in reasons
-    assert reasons.endswith("p = 0.03125; at most the level of so many seeds, 0.03125: worse.")
+    assert reasons.endswith(
+        "p = 0.03125; at most what may be spent up to the look of this verdict, 0.03125: worse."
+    )
 
 
 def test_a_tie_names_the_seeds_that_would_find_its_difference(sweep_of):
