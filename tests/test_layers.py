@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 898,
     "attend": 385,
     "course": 497,
-    "cli": 2_322,
+    "cli": 2_323,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -129,9 +129,16 @@ def main(
     else:
         report = _table_of_rows(frame, metrics, sort, top, limit, gathered, output.columns)
     emit(report, output)
-    if output.path is not None or output.form == "csv":
-        for answer in report.required:
-            console.warn_aside(answer.text)
+    _end(report, is_printed=output.path is None and output.form != "csv")
+
+
+def _end(report: Report, is_printed: bool) -> None:
+    """Say what required sentences came to, unless it is printed.
+
+    Raises CommandEnded with 3 or 4 if one does not hold.
+    """
+    for answer in () if is_printed else report.required:
+        console.warn_aside(answer.text)
     code = max((EXIT_CODES[answer.outcome] for answer in report.required), default=0)
     if code:
         raise CommandEnded(code)

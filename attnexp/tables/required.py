@@ -9,7 +9,7 @@ from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, none_of
 from attnexp.core.language import translate
 from attnexp.select.sample import standing_between
-from attnexp.stats.compare import Difference, Rule, Standing, Word
+from attnexp.stats.compare import TURNED, Difference, Rule, Standing, Word
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import ResultsTable, TableEntry
 from attnexp.tables.grid import TableAnswer, TableOutcome
@@ -20,6 +20,9 @@ FORM = re.compile(
     r"(?P<one>.+?) (?P<how>not worse than|better than|worse than|equal to) (?P<other>.+?)"
     r"(?: within (?P<within>[0-9.eE+-]+))?"
 )
+
+TOLD_APART = {"better than": Word.BETTER, "worse than": Word.WORSE}
+"""The words on the first row by which a sentence without a margin holds."""
 
 EXAMPLE = (
     "write 'A better than B', 'A worse than B', 'A not worse than B within X' or "
@@ -47,7 +50,7 @@ def read_requirement(text: str) -> Requirement:
         within = float(found["within"] or 0)
     except ValueError:
         raise RequestError(f"--require: '{found['within']}' is no number") from None
-    if found["within"] and found["how"] in ("better than", "worse than"):
+    if found["within"] and found["how"] in TOLD_APART:
         raise RequestError(
             f"--require: '{text}' has a margin, which '{found['how']}' does not take"
         )
@@ -101,17 +104,16 @@ def _answer(
     if (found := standing.difference) is None:
         why = "they share no seed" if standing.word is Word.ALONE else str(standing.word)
         return TableAnswer(asked.sentence, TableOutcome.NOT_SHOWN, why)
-    sign = Rule(samples[0].better).sign
-    outcome = _outcome(asked, standing, found, sign)
+    rule = Rule(samples[0].better, overlap=samples[0].overlap)
+    outcome = _outcome(asked, standing, found, rule.sign)
     ends = f"[{number_text(found.low)}, {number_text(found.high)}]"
     because = (
         f"{panel[one].title} {number_text(found.mean)} {ends} on {found.pairs} {table.unit.many.en}"
     )
     if outcome is TableOutcome.NOT_SHOWN:
-        rule = Rule(samples[0].better, overlap=samples[0].overlap)
-        few, margin = found.pairs < rule.least, asked.how in ("equal to", "not worse than")
+        few, margin = found.pairs < rule.least, asked.how not in TOLD_APART
         needed = rule.least if few else None if margin else seeds_needed(found, rule)
-        if not margin and (sign * found.mean > 0) is (asked.how == "better than"):
+        if not margin and (rule.sign * found.mean > 0) is (asked.how == "better than"):
             because += "; so far it is the other way"
         elif needed is not None and not rule.overlap:
             rows = [panel[one], panel[other]]
@@ -120,7 +122,12 @@ def _answer(
 
 
 def _outcome(asked: Requirement, standing: Standing, found: Difference, sign: int) -> TableOutcome:
-    """Return whether a sentence holds, by the verdict on its first row and by the interval."""
+    """Return whether a sentence holds: by the verdict on its row, or a margin by the interval."""
+    if asked.how in TOLD_APART:
+        word = TOLD_APART[asked.how]
+        if standing.word in (word, TURNED[word]):
+            return TableOutcome.HOLDS if standing.word is word else TableOutcome.FALSE
+        return TableOutcome.NOT_SHOWN
     worst, best = sorted((sign * found.low, sign * found.high), reverse=True)
     if standing.word is Word.FEW:
         return TableOutcome.NOT_SHOWN
@@ -132,11 +139,6 @@ def _outcome(asked: Requirement, standing: Standing, found: Difference, sign: in
             if best > asked.within or worst < -asked.within
             else TableOutcome.NOT_SHOWN
         )
-    if asked.how == "not worse than":
-        if worst <= asked.within:
-            return TableOutcome.HOLDS
-        return TableOutcome.FALSE if best > asked.within else TableOutcome.NOT_SHOWN
-    better = asked.how == "better than"
-    if worst < 0 or best > 0:
-        return TableOutcome.HOLDS if (worst < 0) is better else TableOutcome.FALSE
-    return TableOutcome.NOT_SHOWN
+    if worst <= asked.within:
+        return TableOutcome.HOLDS
+    return TableOutcome.FALSE if best > asked.within else TableOutcome.NOT_SHOWN

@@ -35,6 +35,30 @@ def test_a_sentence_holds_is_not_shown_or_is_false(three):
     assert outcomes(three, "a better than c", "c worse than a") == [TableOutcome.NOT_SHOWN] * 2
 
 
+def test_an_earlier_verdict_decides_as_in_the_table(frame):
+    """Ten seeds are less clear than the first six, at which the rows were told apart."""
+    ahead = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, -1.0, -1.0, 1.0, 1.0]
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": name},
+                {
+                    "choices": {"model": name, "data": "sine"},
+                    "metrics": {"test_mse": value},
+                    "command": "first" if seed < 6 else "more",
+                    "started": f"2026-01-01T0{int(seed >= 6)}:00:00+00:00",
+                },
+            )
+            for name, values in (("a", ahead), ("b", [0.0] * 10))
+            for seed, value in enumerate(values)
+        )
+    )
+    assert outcomes(runs, "b better than a", "a better than b") == [
+        TableOutcome.HOLDS,
+        TableOutcome.FALSE,
+    ]
+
+
 def test_a_margin_is_held_against_both_ends_of_the_interval(sweep_of):
     two = sweep_of({"a": LOW, "b": [value + 0.02 for value in LOW]})
     expected = {
