@@ -56,7 +56,7 @@ MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
     "core": 772,
     "version": 1,
-    "stats": 660,
+    "stats": 714,
     "scores": 636,
     "normalizers": 418,
     "estimators": 235,
@@ -66,9 +66,9 @@ MOST_LINES = {
     "data": 2_296,
     "tasks": 983,
     "runs": 1_983,
-    "select": 1_056,
-    "tables": 2_277,
-    "plots": 2_138,
+    "select": 1_121,
+    "tables": 2_494,
+    "plots": 2_191,
     "report": 509,
     "trackers": 184,
     "imported": 813,
@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 898,
     "attend": 385,
     "course": 497,
-    "cli": 2_323,
+    "cli": 2_346,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

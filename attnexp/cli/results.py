@@ -11,7 +11,7 @@ from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import Output, emit
-from attnexp.tables.grid import EXIT_CODES, ROWS, Report
+from attnexp.tables.grid import EXIT_CODES, ROWS, Report, TableAnswer
 
 if TYPE_CHECKING:
     from attnexp.select.frame import Frame
@@ -25,6 +25,7 @@ EPILOG = """examples:
   attnexp results --runs --sort test_mse       one row per run, the best first
   attnexp results --top 5                      the five best rows, verdicts of all
   attnexp results --by model                   one row per model, whatever else was set
+  attnexp results --over data                  rows over all data sets: ranks and verdicts
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
   attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`
   attnexp results --metric exact_match_by_length@5   a detail at a place
@@ -41,11 +42,13 @@ class GatheredOptions:
 
     Args:
         by: what the rows are, such as model
+        over: compare over tasks, which these columns tell apart, such as data
         explain: the reasoning behind each verdict
         costs: also parameters, steps, seconds and memory
     """
 
     by: arguments.Names = ()
+    over: arguments.Names = ()
     require: Annotated[
         Sequence[str],
         Argument(
@@ -63,6 +66,7 @@ class GatheredOptions:
         """Raise RequestError for an option that is given, where rows do not gather runs."""
         given = {
             "--by": self.by,
+            "--over": self.over,
             "--require": self.require,
             "--equal-within": self.equal_within is not None,
             "--looks": self.looks is not None,
@@ -72,6 +76,14 @@ class GatheredOptions:
         for name, is_given in given.items():
             if is_given:
                 raise RequestError(f"{name} is for rows that gather runs: leave out --runs")
+
+    def require_no_more(self, sort: str | None, top: int, metric: Sequence[str]) -> None:
+        """Raise RequestError for an option that is given, where rows are compared over tasks."""
+        given: dict[str, object] = {"--sort": sort, "--top": top, "--costs": self.costs}
+        given |= {"--explain": self.explain, "--metric with several names": metric[1:]}
+        for name, is_given in given.items():
+            if is_given:
+                raise RequestError(f"{name} is for tables by task: leave out --over")
 
 
 def main(
@@ -102,6 +114,8 @@ def main(
     output = tables.asked()
     if runs:
         gathered.require_none()
+    elif gathered.over:
+        gathered.require_no_more(sort, top, metric)
     if gathered.looks is not None:
         console.warn_aside(NO_LOOKS)
     from attnexp.select.collect import OUTPUTS, collect_asked
@@ -126,6 +140,8 @@ def main(
     if runs:
         numbers = [] if paths else [run.path for run in numbered(collected.runs)]
         report = _table_of_runs(frame, metrics, sort, top, limit, numbers, output.columns)
+    elif gathered.over:
+        report = _table_over_tasks(frame, metrics, limit, gathered)
     else:
         report = _table_of_rows(frame, metrics, sort, top, limit, gathered, output.columns)
     emit(report, output)
@@ -185,6 +201,30 @@ def _table_of_runs(
     return runs_report(frame, metrics, numbers, limit, caption, also)
 
 
+def _table_over_tasks(
+    frame: "Frame", metrics: Sequence[str], limit: int, options: GatheredOptions
+) -> Report:
+    """Return the table of rows compared over tasks."""
+    from attnexp.select.names import resolve_name
+    from attnexp.select.order import sort_runs
+    from attnexp.tables.entries import TableRequest
+    from attnexp.tables.over import over_answers, over_report, over_tasks
+    from attnexp.tables.required import read_requirement
+
+    required = [*map(read_requirement, options.require)]
+    over = [resolve_name(name, frame.factors) for name in options.over]
+    by = tuple(resolve_name(name, frame.factors) for name in options.by)
+    request = TableRequest(by, tuple(metrics), equal_within=options.equal_within)
+    table = over_tasks(sort_runs(frame, None), over, request)
+    return _with_answers(over_report(table, limit), [*over_answers(table, required)])
+
+
+def _with_answers(report: Report, found: Sequence[TableAnswer]) -> Report:
+    """Return a report that also has answers to what was required."""
+    verdicts = [*report.verdicts, *(answer.text for answer in found)]
+    return replace(report, verdicts=verdicts, required=found)
+
+
 def _table_of_rows(
     frame: "Frame",
     metrics: Sequence[str],
@@ -220,6 +260,4 @@ def _table_of_rows(
     )
     tables = divide(sort_runs(frame, None), request)
     found = [*answers(tables, required)]
-    report = tables_report(tables, request)
-    verdicts = [*report.verdicts, *(answer.text for answer in found)]
-    return replace(report, verdicts=verdicts, required=found)
+    return _with_answers(tables_report(tables, request), found)

@@ -22,6 +22,7 @@ from attnexp.plots.names import PictureName
 from attnexp.plots.picture_style import Style
 from attnexp.plots.positions import draw_encodings
 from attnexp.plots.probe_picture import draw_interventions
+from attnexp.plots.ranks import draw_ranks
 from attnexp.plots.rate import compare_sizes
 from attnexp.plots.style import save, style_context
 from attnexp.plots.widths import draw_widths
@@ -66,6 +67,11 @@ PICTURES = (
         "a rate takes runs of regression at three numbers of training points or more, with the "
         "same data otherwise",
         of_comparisons=compare_sizes,
+    ),
+    Picture(
+        PictureName.RANKS,
+        "ranks take six data sets or more, with two configurations or more that rank",
+        of_comparisons=draw_ranks,
     ),
     Picture(
         PictureName.INTERVENTIONS,

@@ -14,6 +14,7 @@ class PictureName(StrEnum):
     GROWTH = auto()
     LENGTHS = auto()
     CONSISTENCY = auto()
+    RANKS = auto()
     INTERVENTIONS = auto()
     ENCODING = auto()
 

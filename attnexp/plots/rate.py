@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from attnexp.core.language import said, translate
+from attnexp.core.language import capitalized, said, translate
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.charts import CurveChart, SeedCurve, common
 from attnexp.plots.lines import runs_of
@@ -45,7 +45,9 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
         curves.append(SeedCurve(options.style.names(name), place, sizes, errors.T))
     sizes, errors = curves[0].x, curves[0].values
     rate = errors.mean(axis=0)[:1] * (sizes / sizes[0]) ** RATE
-    title = said("{shown} on {data}", shown=said("Consistency"), data=runs[0].choices["data"])
+    title = said(
+        "{shown} on {data}", shown=capitalized(said("test error")), data=runs[0].choices["data"]
+    )
     names = said("number of training points n"), said("test error")
     known = SeedCurve("n^(-3/4)", None, sizes, rate[None])
     chart = CurveChart(title, *names, [*curves, known], log=True, log_x=True)

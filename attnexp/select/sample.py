@@ -17,7 +17,7 @@ from attnexp.runs.folder import Run
 from attnexp.select.configurations import DATA_SEED
 from attnexp.select.frame import Frame
 from attnexp.select.number import AT, require_number
-from attnexp.stats.compare import Rule, Standing, against, between, compare
+from attnexp.stats.compare import Rule, Standing, against, beside, compare
 from attnexp.stats.intervals import COVERAGE, RANGES, UNBOUNDED, Spread
 from attnexp.stats.paired import Values, seed_means
 from attnexp.stats.scaled import mean
@@ -268,16 +268,16 @@ def standings(
     return [by_place.get(i, Standing()) for i in range(len(samples))]
 
 
-def standing_between(
-    samples: Sequence[Sample], one: int, other: int, equal_within: float | None = None
-) -> Standing:
-    """Return how one sample compares with another one, which may be any two of them."""
+def standings_beside(
+    samples: Sequence[Sample], other: int, equal_within: float | None = None
+) -> list[Standing]:
+    """Return how each sample compares with another one, which may be any of them."""
     better = samples[0].better
     if better is None:
-        return Standing()
+        return [Standing()] * len(samples)
     rule = Rule(better, equal_within, overlap=max(sample.overlap for sample in samples))
     values, came = [sample.values for sample in samples], [sample.came for sample in samples]
-    return between(values, one, other, rule, came)
+    return beside(values, other, rule, came)
 
 
 def _values(runs: Frame, name: str, places: Sequence[tuple[int, int]]) -> Values:

@@ -15,7 +15,8 @@ from attnexp.stats.additive import levels
 from attnexp.stats.flips import flipped_p, interval
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
 from attnexp.stats.multiple import holm
-from attnexp.stats.paired import Values, every_pair, in_columns, paired
+from attnexp.stats.paired import Values, every_pair, in_columns, net_shares, paired
+from attnexp.stats.ranks import mean_ranks
 from attnexp.stats.scaled import mean, scaled
 from attnexp.stats.sequential import (
     FEWEST,
@@ -123,13 +124,15 @@ class Rule:
 
     Differences up to `equal_within` count as equal. `parts` is the number of tests that share the
     5%. `overlap` is n_test / n_train if the values are of splits of the same rows, and 0 if seeds
-    are independent.
+    are independent. With `ahead_by`, rows differ by their `net_shares` and are placed by their
+    `mean_ranks`: units may have unlike scales.
     """
 
     better: Literal["lower", "higher"]
     equal_within: float | None = None
     parts: int = 1
     overlap: float = 0.0
+    ahead_by: float | None = None
 
     @property
     def sign(self) -> int:
@@ -160,7 +163,7 @@ def compare(rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()) -
     default all at one look.
     """
     standings = [Standing(ALONE.get(len(own), Word.ALONE)) for own in rows]
-    means = _means(rows)
+    means = _means(rows, rule)
     if len(means) < 2:
         return standings
     sign, tests = rule.sign, _every_test(rows, list(means), rule, came)
@@ -180,31 +183,38 @@ def compare(rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()) -
         elif i == best:
             standings[i] = Standing(Word.BEST)
         else:
-            to_best = list(paired(rows[i], rows[best]).values())
+            to_best = list(paired(rows[i], rows[best], rule.ahead_by).values())
             found = _standing_of(to_best, tests[i, best], sign, rule, math.comb(len(means), 2))
             same = equal_means(means[i], means[best]) and beater(i) is None
             standings[i] = replace(found, word=Word.BEST) if same else found
     return standings
 
 
-def between(
-    rows: Sequence[Values], one: int, other: int, rule: Rule, came: Sequence[Arrivals] = ()
-) -> Standing:
-    """Compare two rows of a table that may be any of its rows: as `compare`, for all pairs."""
-    means = _means(rows)
-    if not {one, other} <= means.keys():
-        return Standing(ALONE.get(min(len(rows[one]), len(rows[other])), Word.ALONE))
-    test = _every_test(rows, list(means), rule, came)[one, other]
-    apart = list(paired(rows[one], rows[other]).values())
-    found = _standing_of(apart, test, rule.sign, rule, math.comb(len(means), 2))
-    return _with_better(found, test, rule.sign)
+def beside(
+    rows: Sequence[Values], other: int, rule: Rule, came: Sequence[Arrivals] = ()
+) -> list[Standing]:
+    """Compare every row with one of them, which may be any: as `compare`, for all pairs.
+
+    The row itself has no word.
+    """
+    means = _means(rows, rule)
+    standings = [Standing(ALONE.get(min(len(own), len(rows[other])), Word.ALONE)) for own in rows]
+    standings[other] = Standing()
+    if other in means and len(means) > 1:
+        tests = _every_test(rows, list(means), rule, came)
+        for i in means.keys() - {other}:
+            apart = list(paired(rows[i], rows[other], rule.ahead_by).values())
+            found = _standing_of(apart, tests[i, other], rule.sign, rule, math.comb(len(means), 2))
+            standings[i] = _with_better(found, tests[i, other], rule.sign)
+    return standings
 
 
-def _means(rows: Sequence[Values]) -> dict[int, float]:
+def _means(rows: Sequence[Values], rule: Rule) -> dict[int, float]:
     """Return the mean of each row with two seeds or more that compares with others, by `levels`."""
     several = [i for i, own in enumerate(rows) if len(own) > 1]
-    means = zip(several, levels([rows[i] for i in several]), strict=True)
-    return {i: level for i, level in means if level is not None}
+    own = [rows[i] for i in several]
+    found = levels(own) if rule.ahead_by is None else mean_ranks(own, rule.ahead_by)
+    return {i: mean for i, mean in zip(several, found, strict=True) if mean is not None}
 
 
 def _every_test(
@@ -212,7 +222,11 @@ def _every_test(
 ) -> dict[tuple[int, int], PairTest]:
     """Return the test of every two rows that compare, by the rows in either order."""
     ends = list(combinations(range(len(able)), 2))
-    seeds, differences = every_pair([rows[i] for i in able])
+    compared = [rows[i] for i in able]
+    if rule.ahead_by is None:
+        seeds, differences = every_pair(compared)
+    else:
+        seeds, differences = net_shares(compared, rule.ahead_by)
     tests = _tests(seeds, differences, ends, [came[i] for i in able] if came else [], rule)
     found = {(able[i], able[j]): tests.one(pair) for pair, (i, j) in enumerate(ends)}
     return found | {(other, one): test for (one, other), test in found.items()}
@@ -227,7 +241,7 @@ def _with_better(standing: Standing, test: PairTest, sign: int) -> Standing:
 
 def _beats(row: Values, other: Values, sign: int, rule: Rule) -> bool:
     """Return whether a row is ahead on seeds that are enough for a verdict."""
-    apart = paired(row, other)
+    apart = paired(row, other, rule.ahead_by)
     return len(apart) >= rule.least and sign * mean(apart.values()) < 0
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations, compress
 
 import numpy as np
 from jaxtyping import Float
@@ -18,12 +19,15 @@ def seed_means(values: Values) -> list[float]:
     return [mean(blocks.values()) for blocks in values.values()]
 
 
-def paired(row: Values, other: Values) -> dict[int, float]:
+def paired(row: Values, other: Values, ahead_by: float | None = None) -> dict[int, float]:
     """Return the differences of two rows, by seed and within it by block.
 
     Rows that share none have no difference. Differences that are nothing but the rounding of the
-    numbers that were subtracted are 0.
+    numbers that were subtracted are 0. With `ahead_by` they are those of `net_shares`.
     """
+    if ahead_by is not None:
+        seeds, shares = net_shares([row, other], ahead_by)
+        return dict(zip(seeds, shares[:, 0].tolist(), strict=True))
     found: dict[int, list[tuple[float, float]]] = {}
     for seed in sorted(row.keys() & other.keys()):
         blocks = row[seed].keys() & other[seed].keys()
@@ -71,3 +75,42 @@ def every_pair(
         found[:, first:end] = means.T
     shared_by_some = ~np.isnan(found).all(axis=1)
     return seeds[shared_by_some].tolist(), found[shared_by_some]
+
+
+def net_shares(
+    rows: Sequence[Values], ahead_by: float
+) -> tuple[list[int], Float[np.ndarray, "units pairs"]]:
+    """Return the net share of the differences of every two rows, by unit, as `every_pair`.
+
+    With x_b the difference of two rows in block b of the unit, it is
+
+        sum of the x_b larger than ahead_by in size / sum of the |x_b|
+
+    which has no scale: 1 if all are above 0, -1 if all are below, and 0 if there is none.
+    """
+    units = sorted({unit for row in rows for unit in row})
+    found = np.full((len(units), math.comb(len(rows), 2)), np.nan)
+    for place, unit in enumerate(units):
+        for pair, (one, other) in enumerate(combinations(rows, 2)):
+            own, others = one.get(unit, {}), other.get(unit, {})
+            if own.keys() & others.keys():
+                whole = float(abs(block_differences(own, others)).sum())
+                ahead = float(block_differences(own, others, ahead_by).sum())
+                found[place, pair] = ahead / whole if whole else 0.0
+    shared_by_some = ~np.isnan(found).all(axis=1)
+    return list(compress(units, shared_by_some)), found[shared_by_some]
+
+
+def block_differences(
+    row: Mapping[int, float], other: Mapping[int, float], ahead_by: float = 0.0
+) -> Float[np.ndarray, " blocks"]:
+    """Return the differences of two rows in the blocks that they share; up to a margin they are 0.
+
+    So are those that are beyond it by nothing but rounding.
+    """
+    blocks = sorted(row.keys() & other.keys())
+    own, others = (np.array([each[block] for block in blocks]) for each in (row, other))
+    with np.errstate(over="ignore"):
+        apart = np.clip(own - others, -MOST, MOST)
+    least = ahead_by + ROUNDING * np.maximum(abs(own), abs(others))
+    return np.where(abs(apart) > least, apart, 0.0)

@@ -176,7 +176,7 @@ def grid_of(
         undecided = kind == "results" and any(entry.undecided for entry in entries)
         return [
             *(
-                _label_cell(entries[0], name, labels[name], undecided and name == table.by[0])
+                label_cell(entries[0], name, labels[name], undecided and name == table.by[0])
                 for name in table.by
             ),
             *((column.text or column.value)(entries[i]) for column, i in chosen),
@@ -211,7 +211,7 @@ def _head(table: ResultsTable, column: Column, i: int) -> Head:
     )
 
 
-def _label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> GridCell:
+def label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> GridCell:
     """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
     asked = (
         entry.row.labels[name] is None and entry.row.runs.runs[0].settings.get(name, name) is None

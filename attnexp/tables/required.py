@@ -8,7 +8,7 @@ from itertools import product
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, none_of
 from attnexp.core.language import translate
-from attnexp.select.sample import standing_between
+from attnexp.select.sample import standings_beside
 from attnexp.stats.compare import TURNED, Difference, Rule, Standing, Word
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import ResultsTable, TableEntry
@@ -100,7 +100,7 @@ def _answer(
     samples = [entry.sample for entry in panel if entry.sample]
     if len(samples) < len(panel) or samples[0].better is None:
         return TableAnswer(asked.sentence, TableOutcome.NOT_SHOWN, "the metric does not rank")
-    standing = standing_between(samples, one, other, asked.within or None)
+    standing = standings_beside(samples, other, asked.within or None)[one]
     if (found := standing.difference) is None:
         why = "they share no seed" if standing.word is Word.ALONE else str(standing.word)
         return TableAnswer(asked.sentence, TableOutcome.NOT_SHOWN, why)

@@ -602,3 +602,44 @@ def test_a_sentence_about_no_runs_is_refused(results: Results):
     assert "--require: there are no runs below outputs" in results(
         "--require", "a worse than b", code=2
     )
+
+
+@pytest.fixture
+def suite(write_run) -> None:
+    """Two models on six data sets, of which `gaussian` is better on each seed."""
+    for number in range(6):
+        for model, error in (("gaussian", 0.1), ("boxcar", 0.2)):
+            for seed in (0, 1):
+                write_run(
+                    f"{model}-{number}-{seed}",
+                    {"seed": seed, "model._target_": model, "data._target_": f"d{number}"},
+                    choices={"model": model, "data": f"d{number}"},
+                    metrics={"test_mse": error + 0.01 * seed + number},
+                )
+
+
+@pytest.mark.usefixtures("suite")
+def test_rows_are_compared_over_data_sets(results):
+    text = results("--over", "data")
+    assert "gaussian has the best mean rank, 1 over 6 tasks. Worse: boxcar (ahead on 0)" in text
+    assert re.search(r"^boxcar +2 +worse +0 +-1 \[-1, -1\] +0, 6, 0$", text, re.MULTILINE)
+    assert results("--over", "data", "--require", "gaussian better than boxcar")
+    with pytest.raises(CommandEnded, match="4"):
+        results("--over", "data", "--require", "boxcar better than gaussian")
+    assert "-1 [-1, -1]" in results("--over", "data", "--columns", "net_share")
+
+
+@pytest.mark.usefixtures("suite")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--runs"], "--over is for rows that gather runs: leave out --runs"),
+        (["--top", "1"], "--top is for tables by task: leave out --over"),
+        (["--explain"], "--explain is for tables by task: leave out --over"),
+        (["--metric", "test_mse,neighbours"], "--metric with several names is for tables by task"),
+        (["--by", "data"], "--by data: rows are in a task, and --over data tells tasks apart"),
+        (["--where", "data=d0"], "--over data: 1 task with results: two are needed"),
+    ],
+)
+def test_what_is_not_of_rows_over_tasks_is_refused(results, words, sentence):
+    assert sentence in results("--over", "data", *words, code=2)

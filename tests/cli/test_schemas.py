@@ -87,7 +87,12 @@ CASES = {
 """A command line for each verb and exit code of the table."""
 
 OTHERS: dict[str, list[tuple[str, ...]]] = {
-    "results": [("--runs", "outputs"), ("--costs", "--by", "model", "outputs"), ("empty",)],
+    "results": [
+        ("--runs", "outputs"),
+        ("--costs", "--by", "model", "outputs"),
+        ("--over", "data", "suite"),
+        ("empty",),
+    ],
     "status": [("empty",)],
     "card_compare": [("card", "--compare", "a.json", "b.json")],
 }
@@ -138,6 +143,9 @@ def outputs(finished_runs, write_run, tmp_path, in_process):
     changed = shutil.copytree(finished_runs["boxcar"], tmp_path / "outputs" / "changed")
     change_summary(changed, lambda summary: summary["metrics"].update(test_mse=7.0))
     write_run("failed", {"seed": 3}, status="failed", error="ValueError: no")
+    for data in ("one", "other"):
+        folder = write_run(data, {"data._target_": data}, choices={"data": data})
+        shutil.move(folder, tmp_path / "suite" / data)
     (tmp_path / "empty").mkdir()
     for path, text in {
         "trial/mine.yaml": TRIAL,

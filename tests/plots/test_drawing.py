@@ -86,6 +86,15 @@ def runs(regression_run, sequence_run, width_check, tmp_path):
             metrics = {"test_mse": 1 / size, "loo_mse": 1.0}
             regression_run(f"{size}", settings={"data.num_train": size}, metrics=metrics)
 
+    def sets():
+        for number in range(6):
+            for model, error in (("boxcar", 0.2), ("gaussian", 0.1)):
+                regression_run(
+                    f"{model}{number}",
+                    choices={"model": model, "data": f"d{number}"},
+                    metrics={"test_mse": error},
+                )
+
     def replaced():
         for seed in (0, 1):
             folder = sequence_run(f"{seed}", seed=seed, heads=2)
@@ -106,6 +115,7 @@ def runs(regression_run, sequence_run, width_check, tmp_path):
     write = {
         "lengths": lengths,
         "consistency": sizes,
+        "ranks": sets,
         "interventions": replaced,
         "widths": widths,
         "encoding": positions,

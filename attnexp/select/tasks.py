@@ -1,0 +1,113 @@
+"""Rows compared over tasks: a task is the unit, and its seeds are within it."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.select.sample import Sample, standings_beside
+from attnexp.stats.compare import Rule, Standing, Word, beside, compare
+from attnexp.stats.paired import Values
+from attnexp.stats.ranks import chances, mean_ranks
+
+
+@dataclass(frozen=True)
+class OverTasks:
+    """Rows compared over tasks, whose metrics may be unlike.
+
+    Each of the `tasks` has the samples of its rows by their numbers, which are below `rows`. In a
+    task two rows differ by the `net_shares` of their differences by seed beyond `ahead_by`: from -1
+    to 1, whatever the metric. The test of a pair flips the signs of these over tasks, as
+    `stats.flips` those of differences over seeds.
+    """
+
+    tasks: Sequence[Mapping[int, Sample]]
+    rows: int
+    ahead_by: float = 0.0
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of the comparison: lower is better."""
+        return Rule("lower", ahead_by=self.ahead_by)
+
+    @cached_property
+    def values(self) -> list[Values]:
+        """The values of each row by task and, within it, by seed and block; lower is better."""
+        found: list[Values] = [{} for _ in range(self.rows)]
+        for place, task in enumerate(self.tasks):
+            cells = {row: _cells(sample) for row, sample in task.items()}
+            number = {cell: i for i, cell in enumerate(sorted(set().union(*cells.values())))}
+            for row, own in cells.items():
+                if own:
+                    found[row][place] = {number[cell]: value for cell, value in own.items()}
+        return found
+
+    @cached_property
+    def ranks(self) -> list[float | None]:
+        """The mean rank of each row, as `mean_ranks`."""
+        return mean_ranks(self.values, self.ahead_by)
+
+    @cached_property
+    def chances(self) -> NDArray[np.float64]:
+        """The chance that each row is ahead of each other on a seed of a task, as `chances`."""
+        return chances(self.values, self.ahead_by)
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """How each row compares with the best one. Its pairs are tasks."""
+        return compare(self.values, self.rule)
+
+    @property
+    def order(self) -> list[int]:
+        """The rows by their mean ranks; those without one are last."""
+        ranks = [math.inf if rank is None else rank for rank in self.ranks]
+        return sorted(range(self.rows), key=ranks.__getitem__)
+
+    @property
+    def groups(self) -> list[list[int]]:
+        """Rows next to each other in `order` of which no two are told apart, as many as can be."""
+        told = (Word.BETTER, Word.WORSE)
+        apart = [[own.word in told for own in self.beside(row)] for row in range(self.rows)]
+        order = [row for row in self.order if self.ranks[row] is not None]
+        groups: list[list[int]] = []
+        for start in range(len(order)):
+            end = start + 1
+            while end < len(order) and not any(apart[order[end]][i] for i in order[start:end]):
+                end += 1
+            if end - start > 1 and not (groups and order[end - 1] in groups[-1]):
+                groups.append(order[start:end])
+        return groups
+
+    @property
+    def best(self) -> int | None:
+        """The first of the best rows, None if there is none."""
+        words = (own.word for own in self.standings)
+        return next((row for row, word in enumerate(words) if word is Word.BEST), None)
+
+    def beside(self, other: int) -> list[Standing]:
+        """Return how each row compares with another one."""
+        return beside(self.values, other, self.rule)
+
+    def verdicts(self, other: int) -> list[Counter[Word]]:
+        """Return how many tasks have each verdict on each row next to another one."""
+        found: list[Counter[Word]] = [Counter() for _ in range(self.rows)]
+        for task in (task for task in self.tasks if other in task):
+            place = [*task].index(other)
+            standings = standings_beside([*task.values()], place, self.ahead_by or None)
+            for row, standing in zip(task, standings, strict=True):
+                found[row].update([standing.word] if standing.word else [])
+        return found
+
+
+def _cells(sample: Sample) -> dict[tuple[int, int], float]:
+    """Return the values of a sample by seed and block, lower ones better."""
+    sign = 1 if sample.better == "lower" else -1
+    return {
+        (unit, block): sign * value
+        for unit, own in sample.values.items()
+        for block, value in own.items()
+    }
