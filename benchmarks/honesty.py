@@ -680,6 +680,24 @@ def _print_verdicts(trials: int) -> None:
     screen.out.print(table)
 
 
+SUITES = (
+    (0.0, 0, "equal rows"),
+    (1.0, 3, "1 deviation in three tasks of ten"),
+    (2.0, 3, "2 deviations in three"),
+    (1.0, 5, "1 deviation in five"),
+    (0.5, 10, "half a deviation in all"),
+    (1.0, 10, "1 deviation in all"),
+)
+"""The difference of two rows, in how many tasks it is, and both in words."""
+
+
+def _print_suites(trials: int) -> None:
+    table = plain_table(["told apart over ten tasks of eight seeds", "flips", "Wilcoxon"])
+    for gap, differing, words in SUITES:
+        table.add_row(words, *(f"{rate:.3f}" for rate in suites(gap, differing, trials)))
+    screen.out.print(table)
+
+
 def _print_power(trials: int) -> None:
     table = plain_table(["seeds of 80% power", "read once", "after each seed", "its mean end"])
     for effect in (0.8, 1.0, 1.3):
@@ -729,6 +747,7 @@ def main() -> None:
     trials = parser.parse_args().trials
     _print_verdicts(trials)
     _print_unlike(trials)
+    _print_suites(trials)
     _print_power(trials)
     _print_coverage(trials)
     _print_failures(trials)

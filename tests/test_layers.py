@@ -56,7 +56,7 @@ MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
     "core": 772,
     "version": 1,
-    "stats": 714,
+    "stats": 720,
     "scores": 636,
     "normalizers": 418,
     "estimators": 235,

@@ -35,7 +35,8 @@ class Difference:
     `low` and `high` are the ends of the interval of the mean difference, which leaves out zero
     exactly if the test rejects. `better` of the `pairs` seeds are those on which the row is
     ahead. `sd` is the standard deviation over the pairs, and `tests` the number of pairs of rows
-    that share the level of the table.
+    that share the level of the table. `renewed` counts the seeds of the table that were made anew
+    by other code, which have spent of its level too.
     """
 
     mean: float
@@ -46,6 +47,7 @@ class Difference:
     pairs: int
     sd: float
     tests: int
+    renewed: int = 0
 
     def turned(self) -> "Difference":
         """Return the difference of the other row minus this one."""
@@ -325,6 +327,7 @@ def _standing_of(
         pairs=n,
         sd=moments(differences)[1] if n > 1 else 0.0,
         tests=tests,
+        renewed=test.renewed,
     )
     word = _word(difference, test.apart, sign, rule)
     return Standing(word, test.p, test.level, difference)

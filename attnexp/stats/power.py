@@ -75,12 +75,13 @@ def seeds_needed(difference: Difference, rule: Rule) -> int | None:
     if not difference.sd or not difference.mean:
         return None
     effect, tests = abs(difference.mean) / difference.sd, difference.tests
+    renewed, before = difference.renewed, difference.pairs + difference.renewed
 
     def is_found(seeds: int) -> bool:
-        left = rule.level_at(seeds) - rule.level_at(difference.pairs)
+        left = rule.level_at(seeds + renewed) - rule.level_at(before)
         if seeds <= EXHAUSTIVE and left * 2 ** (seeds - 1) * (1 + ROUNDING) < 1:
             return False
-        level = look_level(seeds, difference.pairs, rule.parts * tests) * tests
+        level = look_level(seeds + renewed, before, rule.parts * tests) * tests
         return detectable(seeds, level, tests) <= effect
 
     numbers = range(max(difference.pairs + 1, rule.least), MOST_SEEDS + 1)

@@ -15,7 +15,7 @@ the values of today.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -104,13 +104,15 @@ class PairTest(NamedTuple):
     last one, and of those at which a pair is as clear as what was seen. `share` is the last part
     of it and `left` what the look may spend: a pair is `apart` if its share is at most that.
     `later` is the level that the looks after a verdict leave to this pair alone, for its interval
-    over all seeds; None at the last look.
+    over all seeds; None at the last look. `renewed` is the number of places of seeds in the table
+    that were made anew.
     """
 
     p: float
     share: float
     left: float
     later: float | None
+    renewed: int = 0
 
     @property
     def apart(self) -> bool:
@@ -131,6 +133,7 @@ class PairTests:
     share: NDArray[np.float64]
     left: NDArray[np.float64]
     later: Mapping[int, float] = field(default_factory=dict)
+    renewed: int = 0
 
     @cached_property
     def apart(self) -> NDArray[np.bool_]:
@@ -140,7 +143,7 @@ class PairTests:
     def one(self, pair: int) -> PairTest:
         """Return the test of a pair."""
         p, share, left = (float(own[pair]) for own in (self.p, self.share, self.left))
-        return PairTest(p, share, left, self.later.get(pair))
+        return PairTest(p, share, left, self.later.get(pair), self.renewed)
 
 
 def pair_tests(
@@ -164,7 +167,8 @@ def pair_tests(
         p = step_down_p(np.nan_to_num(differences))
         return PairTests(p, p, np.full(len(p), level_at(len(places)) / parts))
     levels = [level_at(count) / parts for count in counts]
-    return _Looks(differences, counts, levels, any(place.turn for place in places)).tests()
+    renewed = sum(place.turn > 0 for place in places)
+    return replace(_Looks(differences, counts, levels, renewed > 0).tests(), renewed=renewed)
 
 
 def _by_place(

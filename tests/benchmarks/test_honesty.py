@@ -44,6 +44,16 @@ def test_four_looks_cost_their_level():
     assert found[1] < found[0]
 
 
+def test_equal_rows_are_called_different_in_at_most_5_percent_of_suites():
+    assert honesty.suites(0.0, 0, TRIALS)[0] <= MOST
+
+
+@pytest.mark.parametrize(("gap", "differing"), [(0.5, 10), (1.0, 5)])
+def test_the_power_over_tasks_is_near_that_of_wilcoxons_test(gap, differing):
+    flips, wilcoxon = honesty.suites(gap, differing, TRIALS)
+    assert flips >= 0.85 * wilcoxon
+
+
 @pytest.mark.parametrize("gap", [1.0, 2.0, 4.0])
 def test_the_power_is_near_that_of_the_t_test(gap):
     flips, t = (

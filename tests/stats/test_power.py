@@ -96,6 +96,24 @@ def test_seeds_needed_after_a_look_find_it_in_four_of_five_tables(before, effect
     assert share == pytest.approx(0.8, abs=0.08)
 
 
+@pytest.mark.parametrize("renewed", [1, 3, 6])
+def test_seeds_needed_after_other_code_are_the_first_at_which_any_table_tells(renewed):
+    """Of six seeds some were made anew, which takes the first look back; all are clear."""
+
+    def told(seeds):
+        again = (("1", "first"), ("2", "again"))
+        came = {s: (("1", "first"),) if s < 6 else (("3", "more"),) for s in range(seeds)}
+        anew = came | dict.fromkeys(range(renewed), again)
+        clear = np.linspace(1.0, 1.01, seeds)[:, None]
+        found = pair_tests(range(seeds), clear, [(0, 1)], [anew, came])
+        assert found.renewed == renewed
+        return bool(found.apart[0])
+
+    difference = Difference(-1.0, 0.0, 0.0, 0, 0, pairs=6, sd=0.01, tests=1, renewed=renewed)
+    needed = seeds_needed(difference, LOWER)
+    assert needed == next(n for n in range(7, 30) if told(n))
+
+
 @pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (1.0, 0.0), (1e-3, 1.0)])
 def test_no_number_is_advised_for_a_difference_of_none_or_too_small_a_one(mean, sd):
     difference = Difference(mean, 0.0, 0.0, better=0, worse=0, pairs=10, sd=sd, tests=1)
