@@ -28,7 +28,7 @@ from scipy import stats
 from attnexp.cards.card_file import RowResult, TrialResult, read_card
 from attnexp.cards.judge import TOLD_APART, judged
 from attnexp.core.console import plain_table, screen
-from attnexp.stats.compare import Rule, compare
+from attnexp.stats.compare import Rule, against, compare
 from attnexp.stats.intervals import LEVEL, Spread
 from attnexp.stats.sequential import pair_tests
 
@@ -293,6 +293,31 @@ def coverage(mean: Mean, seeds: int, trials: int) -> float:
     spreads = (Spread(values, mean.unit, EXAMPLES) for values in drawn.tolist())
     ends = (spread.interval for spread in spreads)
     return float(np.mean([low <= mean.mean <= high for low, high in ends]))
+
+
+DIFFERENCES = {
+    "normal": Mean("", 0.0, normal),
+    "lognormal, sigma 0.5": Mean("", 1.0, lognormal(0.5)),
+    "lognormal, sigma 1": Mean("", 1.0, lognormal(1)),
+    "between two lognormal rows": Mean(
+        "", 0.0, lambda rng, shape: lognormal(1)(rng, shape) - lognormal(1)(rng, shape)
+    ),
+}
+"""Differences of two rows by seed, and their mean."""
+
+
+def difference_coverage(mean: Mean, seeds: int, trials: int) -> float:
+    """Return the share of intervals of the difference of two rows that hold its mean."""
+    rng = np.random.default_rng(seeds)
+    held = 0
+    for _ in range(trials):
+        values = mean.draw(rng, (seeds,)).tolist()
+        row = {seed: {0: value} for seed, value in enumerate(values)}
+        zero = {seed: {0: 0.0} for seed in row}
+        (found,) = against(zero, [row], Rule("lower"))
+        assert found.difference is not None
+        held += found.difference.low <= mean.mean <= found.difference.high
+    return held / trials
 
 
 def false_equals(margin: float, seeds: int, trials: int) -> float:
@@ -727,6 +752,11 @@ def _print_coverage(trials: int) -> None:
     for name, mean in (MEANS | NOT_COVERED).items():
         rates = [coverage(mean, seeds, 10 * trials) for seeds in (3, 5, 10, 20)]
         table.add_row(name, mean.unit, *(f"{rate:.3f}" for rate in rates))
+    screen.out.print(table)
+    table = plain_table(["coverage of a mean difference", "6", "10", "20 seeds"])
+    for name, mean in DIFFERENCES.items():
+        rates = [difference_coverage(mean, seeds, trials) for seeds in (6, 10, 20)]
+        table.add_row(name, *(f"{rate:.3f}" for rate in rates))
     screen.out.print(table)
     table = plain_table(
         ["over splits of a file", "coverage, Student", "corrected", "false verdicts"]

@@ -76,6 +76,12 @@ def test_intervals_cover_the_mean(name, seeds):
     assert covered >= 0.93 - 2.5 * math.sqrt(0.07 * 0.93 / TRIALS)
 
 
+def test_an_interval_of_a_skewed_difference_covers_less_than_it_says():
+    covered = [honesty.difference_coverage(mean, 10, 100) for mean in honesty.DIFFERENCES.values()]
+    assert min(covered[0], covered[3]) > 0.9
+    assert 0.75 < covered[2] < 0.93
+
+
 def test_intervals_over_splits_cover_the_error_on_new_rows():
     plain, corrected = (honesty.split_coverage(10, TRIALS, way) for way in (False, True))
     assert plain < 0.85
