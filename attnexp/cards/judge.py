@@ -17,16 +17,19 @@ from attnexp.stats.sequential import pair_tests
 MOST_NAMED = 3
 """The differences that a card names in words."""
 
-SIGNS = {
-    Word.BETTER: "+",
-    Word.WORSE: "-",
-    Word.EQUAL: "=",
-    Word.BOTH_SOLVE: "^",
-    Word.NEITHER_LEARNS: "_",
-    Word.TIED: ".",
-    Word.FEW: "?",
+IN_TABLE = {
+    Word.BETTER: "better",
+    Word.WORSE: "worse",
+    Word.EQUAL: "equal",
+    Word.BOTH_SOLVE: "both solve",
+    Word.NEITHER_LEARNS: "neither",
+    Word.TIED: "tied",
+    Word.FEW: "few seeds",
 }
-"""The words of a card in their order, and their signs in a table."""
+"""The words of a card in their order, as a table has them."""
+
+OF_COSTS = {Word.BETTER: "faster", Word.WORSE: "slower"}
+"""The words of a table for costs, which no seeds decide."""
 
 IN_PRINT = {Word.TIED: "not told apart", Word.NO_VALUE: "skip"}
 """The words that a card prints otherwise."""
@@ -34,11 +37,11 @@ IN_PRINT = {Word.TIED: "not told apart", Word.NO_VALUE: "skip"}
 TOLD_APART = (Word.BETTER, Word.WORSE)
 """The words of a verdict that shows a difference."""
 
-HOLDS = "!"
-"""The sign behind that of a difference that is shown over the whole card."""
+LOOK = "?"
+"""Follows the word of a difference that its trial shows and the whole card does not."""
 
-AT_END = "~"
-"""The sign of a row whose tuned value is the last one that was tried."""
+LAST_TRIED = "the last value tried"
+"""What is said of a tuned value beyond which a better one may lie."""
 
 NO_CHANGE = "changes nothing here"
 """The reason of a row that computes what the other one does."""
@@ -51,7 +54,7 @@ NOTHING_TOLD = (Word.BOTH_SOLVE, Word.NEITHER_LEARNS)
 class CardVerdict:
     """The verdict on the subject next to one baseline in one trial.
 
-    - `word` is one of SIGNS, or `NO_VALUE` if one of the two was not measured.
+    - `word` is one of IN_TABLE, or `NO_VALUE` if one of the two was not measured.
     - `because` gives the numbers.
     - `difference` is that of the subject and the baseline, by seed, positive for a better
       subject. Costs have none: rounds on one machine are not seeds.
@@ -73,18 +76,20 @@ class CardVerdict:
     holds: bool = False
     at_end: tuple[bool, bool] = (False, False)
 
-    @property
-    def sign(self) -> str:
-        """The sign of the verdict in a table."""
-        return SIGNS.get(self.word, "") + HOLDS * self.holds
+    def in_table(self, of_costs: bool = False) -> str:
+        """Return the verdict as a table has it."""
+        if of_costs and self.word in OF_COSTS:
+            return OF_COSTS[self.word]
+        look = self.word in TOLD_APART and not self.holds
+        return IN_TABLE.get(self.word, "") + LOOK * look
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        subject, baseline = self.subject, self.baseline
-        subject += AT_END * self.at_end[0]
-        baseline += AT_END * self.at_end[1]
-        return f"{self.trial}: {subject} is {self.word} than {baseline} ({self.because})"
+        rows = (self.subject, self.baseline)
+        last = " and ".join(row for row, end in zip(rows, self.at_end, strict=True) if end)
+        more = f"; {LAST_TRIED}: {last}" if last else ""
+        return f"{self.trial}: {rows[0]} is {self.word} than {rows[1]} ({self.because}{more})"
 
     @property
     def measured(self) -> bool:
@@ -223,7 +228,7 @@ def largest(found: Sequence[CardVerdict]) -> list[CardVerdict]:
 
 def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[Word, int]]:
     """Yield how often each word was given, in a fixed order; words that were not are left out."""
-    for word in SIGNS:
+    for word in IN_TABLE:
         if number := sum(verdict.word is word for verdict in found):
             yield word, number
 

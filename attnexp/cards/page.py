@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
 from attnexp.cards.judge import (
-    AT_END,
-    HOLDS,
     IN_PRINT,
-    SIGNS,
+    LAST_TRIED,
     CardVerdict,
     ahead,
     judged,
@@ -35,12 +33,10 @@ FEW_PLACES = 3
 MEANS = "Means over seeds; 5/6: five of six seeds learned."
 
 VERDICTS = (
-    "The sign says what the subject is next to a row: "
-    + ", ".join(f"{sign} {IN_PRINT.get(word, word)}" for word, sign in SIGNS.items())
-    + f"; {HOLDS} over the whole card, the others are reasons to look. {AT_END} the tuned value is "
-    "the last one that was tried"
+    "The word says what the subject is next to a row. Better and worse hold over the whole card; "
+    "with a question mark they hold in their trial alone, which is a reason to look."
 )
-"""The words of the signs."""
+"""What the words of the table mean."""
 
 REMARKS = (
     "If a trial names settings that it tunes, these were tuned for each row by the same procedure, "
@@ -48,9 +44,9 @@ REMARKS = (
     "data.",
     "Seeds that learned are compared first, by Fisher's exact test, then means, by sign flips of "
     "the differences paired by seed. Each trial has its own 5%: of twenty trials without a "
-    f"difference, one may show one. A difference with {HOLDS} is shown over the whole card, by the "
-    "same flips in all trials: next to a baseline that the subject equals, at tuned rates that are "
-    "equal, a card has one with a chance of at most 5%. Costs have none.",
+    "difference, one may show one. A difference without a question mark is shown over the whole "
+    "card, by the same flips in all trials: next to a baseline that the subject equals, at tuned "
+    "rates that are equal, a card has one with a chance of at most 5%. Costs are faster or slower.",
 )
 """The remarks on every card."""
 
@@ -93,7 +89,7 @@ def _nothing_shown(own: Sequence[CardVerdict]) -> str:
 
 
 def overview(card: Card) -> Grid:
-    """Return a table with a row per trial: the means, and the sign of each verdict."""
+    """Return a table with a row per trial: the means, and the word of each verdict."""
     labels = _labels(card.trials)
     rows = []
     for trial, own in zip(card.trials, judged(card.trials), strict=True):
@@ -101,24 +97,31 @@ def overview(card: Card) -> Grid:
         cells = {}
         for row in trial.rows:
             verdict = by_row.get(row.label)  # the subject has none
-            sign = "" if verdict is None else verdict.sign
+            word = "" if verdict is None else verdict.in_table(trial.is_cost)
             strong = verdict is not None and verdict.holds
-            cells[row.label] = _mean(trial, row, sign, strong)
+            cells[row.label] = _mean(trial, row, word, strong)
         rows.append(_cells(trial, cells, labels))
     heads = [Head("trial"), Head("metric", spare=1), *(Head(label, right=True) for label in labels)]
-    return Grid(heads, [*map(Line, rows)], card.subject, f"{MEANS} {VERDICTS}.")
+    ends = [f"{one.name} ({', '.join(last)})" for one in card.trials if (last := _at_end(one))]
+    more = f" {LAST_TRIED.capitalize()} was best for {'; '.join(ends)}." if ends else ""
+    return Grid(heads, [*map(Line, rows)], card.subject, f"{MEANS} {VERDICTS}{more}")
+
+
+def _at_end(trial: TrialResult) -> list[str]:
+    """Return the rows whose tuned value is the last one that was tried."""
+    return [row.label for row in trial.rows if row.at_end]
 
 
 def _labels(trials: Sequence[TrialResult]) -> list[str]:
     return list(dict.fromkeys(row.label for trial in trials for row in trial.rows))
 
 
-def _mean(trial: TrialResult, row: RowResult, sign: str, strong: bool) -> GridCell:
-    """Return the mean, the share of the seeds that learned, and a sign, which may be empty."""
+def _mean(trial: TrialResult, row: RowResult, word: str, strong: bool) -> GridCell:
+    """Return the mean, the share of the seeds that learned, and a word, which may be empty."""
     if not row.values(trial.metric):
         return GridCell(SKIP)
     learned = learned_text(trial, row).replace(" of ", "/")
-    parts = (number_text(mean(row.values(trial.metric))), learned, AT_END * bool(row.at_end) + sign)
+    parts = (number_text(mean(row.values(trial.metric))), learned, word)
     return GridCell(" ".join(filter(None, parts)), strong)
 
 
@@ -194,15 +197,15 @@ def _result(trial: TrialResult, own: Sequence[CardVerdict]) -> Result:
     for row in trial.rows:
         texts = [_number(trial, row, name) for name in numbers]
         tuned = ", ".join(
-            f"{name}={value}{' (the last one tried)' * (name in row.at_end)}"
+            f"{name}={value}{f' ({LAST_TRIED})' * (name in row.at_end)}"
             for name, value in row.tuned.items()
         )
         lost = f"{row.lost}: {row.why}" if row.lost else ""
         texts = [row.label, *texts, learned_text(trial, row), tuned, lost]
         rows.append([GridCell(text) for text in texts])
     verdicts = "; ".join(
-        f"next to {each.baseline}: {IN_PRINT.get(each.word, each.word)}{HOLDS * each.holds} "
-        f"({each.because})"
+        f"next to {each.baseline}: {IN_PRINT.get(each.word, each.word)} "
+        f"({each.because}{'; over the whole card' * each.holds})"
         for each in own
     )
     harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""

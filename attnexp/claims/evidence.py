@@ -158,8 +158,10 @@ def _is_mechanism(name: str, differing: Sequence[str]) -> bool:
 
 
 def _chosen(run: Run) -> str:
-    """Return the tuned values of a run, with `~` behind one that was the last in its direction."""
+    """Return the tuned values of a run, and which of them was the last in its direction."""
     tuning = run.summary.tuning
     names = tuning.values if tuning else ()
     ends = tuning.at_end if tuning else ()
-    return " and ".join(f"{run.settings.get(name)}{'~' * (name in ends)}" for name in names)
+    return " and ".join(
+        f"{run.settings.get(name)}{' (the last tried)' * (name in ends)}" for name in names
+    )

@@ -134,14 +134,15 @@ def test_a_difference_holds_over_a_card_if_no_other_flip_of_it_gives_one_as_larg
     """Worked out by hand: z of six differences d is |sum d| / norm d, at most the root of 6."""
     one = trial(row("mine", *ABOVE), row("other", *MIDDLE), chance=None, unit="")
     alone = judged([one])[0][0]
-    assert (alone.word, alone.holds, alone.sign) == ("better", True, "+!")
+    assert (alone.word, alone.holds, alone.in_table()) == ("better", True, "better")
     # the differences of `one` are .1, .09, .11, .12, .11, .09: their z is 2.436
     nothing = (0.0,) * 6
     even = trial(row("mine", *other_signs(*(0.1,) * 6)), row("other", *nothing), **WITHOUT)
     assert math.sqrt(6) > 2.436, "alternate signs reach it, when they are flipped"
     apart = judged([one, even])
     assert [own[0].holds for own in apart] == [False, False]
-    assert apart[0][0].sign == "+"
+    assert apart[0][0].in_table() == "better?"
+    assert apart[0][0].in_table(of_costs=True) == "faster"
     # of differences that sizes alone keep apart, no flip reaches 2.436
     uneven = trial(row("mine", 0.9, -0.1, 0.2, -0.3, 0.1, 0.0), row("other", *nothing), **WITHOUT)
     assert [own[0].holds for own in judged([one, uneven])] == [True, False]

@@ -54,7 +54,7 @@ def test_the_table_says_skip_for_what_was_not_measured(whole):
         "reverse",
         "exact_match",
         "0.9917 6/6",
-        "0.006667 0/6 +!",
+        "0.006667 0/6 better",
         "skip",
     ]
 
