@@ -6,6 +6,9 @@ import shlex
 import pytest
 from conftest import ROOT
 
+from attnexp.cards.card_file import read_card
+from attnexp.cards.page import overview
+
 README = (ROOT / "README.md").read_text()
 SHOWN = re.findall(r"```sh\n([^`]*?)```\n\n```text\n(.*?)```", README, flags=re.DOTALL)
 
@@ -41,6 +44,17 @@ def test_pages_that_show_its_comparison_have_the_same_numbers(page):
     text = (ROOT / page).read_text()
     assert f"{head}\n" in text
     assert "\n".join([line, *rows]) in text
+
+
+def test_the_rows_of_its_card_are_those_of_the_card_that_ships():
+    (path,) = (ROOT / "docs" / "cards").rglob("cosine-quick.json")
+    rows = [[cell.text for cell in row] for row in overview(read_card(path)).rows]
+    told = re.findall(r"^\| (\w+) \| (.+) \| (.+) \| (.+) \|$", README, re.MULTILINE)
+    own = [row for row in told if row[0] not in ("trial", "command")]
+    assert own
+    for trial, *cells in own:
+        (row,) = [row for row in rows if row[0] == trial]
+        assert row[2:5] == cells
 
 
 def numbers_and_words(line: str):
