@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 772,
+    "core": 778,
     "version": 1,
     "stats": 720,
     "scores": 636,
@@ -78,11 +78,11 @@ MOST_LINES = {
     "notebooks": 104,
     "probe": 862,
     "tracing": 307,
-    "cards": 1_091,
-    "claims": 898,
+    "cards": 1_096,
+    "claims": 900,
     "attend": 385,
     "course": 497,
-    "cli": 2_346,
+    "cli": 2_360,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from attnexp.cli.candidates import files, runs
 from attnexp.cli.parser import Argument
 from attnexp.core.errors import RequestError, choices_text, none_of
-from attnexp.core.language import LANGUAGES
+from attnexp.core.language import LANGUAGES, language_of
 from attnexp.runs.files import SUMMARY
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import FORMATS, Output, chosen_format
@@ -195,7 +195,16 @@ ResultsVersion = Annotated[
     ),
 ]
 
-Language = Annotated[str, Argument("fixed texts in English or in Chinese", choices=LANGUAGES)]
+
+def language(text: str) -> str:
+    """Return a language as `LANGUAGES` has it, of a tag such as zh-CN; another text as it is."""
+    return own if (own := language_of(text)) in LANGUAGES else text
+
+
+Language = Annotated[
+    str,
+    Argument("fixed texts in English or in Chinese", type=language, choices=LANGUAGES),
+]
 
 EqualWithin = Annotated[
     float | None,

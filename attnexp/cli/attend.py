@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from attnexp.cli.parser import Argument
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
-from attnexp.core.language import LANGUAGES, speaking
+from attnexp.core.language import LANGUAGES, speaking, usual_language
 from attnexp.runs.files import PICTURES, finite, require_output
 
 PAGE = ".html"
@@ -107,11 +108,10 @@ def main(
     else:
         show(outcome, request.tensors, config_dir)
     if output is not None:
-        language = lang or LANGUAGES[0]
         if output.suffix == PAGE:
-            write_page(outcome, output, language)
+            write_page(outcome, output, lang or usual_language(os.environ))
         else:
-            with speaking(language):
+            with speaking(lang or LANGUAGES[0]):
                 draw(outcome, output)
         if format != "json":
             console.print_line(

@@ -1,32 +1,40 @@
 """`attnexp docs`: lists the documents, and prints one in the terminal."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
 
 from rich.markup import escape
 
+from attnexp.cli import arguments
 from attnexp.cli.candidates import names
 from attnexp.cli.parser import Argument
 from attnexp.core import console
 from attnexp.core.errors import RequestError, none_of
+from attnexp.core.language import LANGUAGES, usual_language
 
 EPILOG = """examples:
   attnexp docs                  the documents, with their titles and first sentences
   attnexp docs results          one of them
+  attnexp docs --lang zh tour   in Chinese, as with LANG=zh_CN.UTF-8
   attnexp docs results | less   as plain text, page by page
 """
 
+OF_LANGUAGE = {"en": "", "zh": "zh/"}
+"""The folder of the documents in a language, below that of all documents."""
 
-def documents() -> dict[str, Path]:
-    """Return the documents by the names of their files, those of the course last.
+
+def documents(language: str = LANGUAGES[0]) -> dict[str, Path]:
+    """Return the documents in a language by the names of their files, those of the course last.
 
     They lie inside an installed package, or next to it in a checkout. Raises FileNotFoundError if
     the installation is broken.
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "documents", package.parent / "docs"):
-        if paths := [*sorted(folder.glob("*.md")), *sorted(folder.glob("course/*.md"))]:
+        own = folder / OF_LANGUAGE[language]
+        if paths := [*sorted(own.glob("*.md")), *sorted(own.glob("course/*.md"))]:
             return {path.stem: path for path in paths}
     raise FileNotFoundError(f"attnexp's documents are neither in {package} nor next to it")
 
@@ -45,16 +53,22 @@ def summary(text: str) -> str:
 
 def main(
     page: Annotated[str | None, Argument(completes=names(documents))] = None,
+    *,
+    lang: arguments.Language | None = None,
 ) -> None:
     """Print a document in the terminal.
 
     It is laid out on a terminal, and plain text elsewhere. Without a page, the documents are
-    listed. Raises RequestError for an unknown document.
+    listed. Documents that are not in the language of the locale are in English. Raises RequestError
+    for an unknown document, and for one that is not in the language that is asked for.
 
     Args:
         page (PAGE): without one: list the documents
     """
-    pages = documents()
+    if page is not None and OF_LANGUAGE["zh"] in page:
+        lang = "zh"
+    own = documents(lang or usual_language(os.environ))
+    pages = documents() | own
     if page is None:
         table = console.plain_table(["page", "about"])
         for name, path in pages.items():
@@ -64,6 +78,8 @@ def main(
     name = Path(page).stem
     if name not in pages:
         raise RequestError(f"page {none_of(page, pages, 'attnexp docs')}")
+    if lang is not None and name not in own:
+        raise RequestError(f"page '{name}' is in English alone: attnexp docs --lang en {name}")
     text = pages[name].read_text(encoding="utf-8")
     if not console.screen.out.is_terminal:
         console.screen.out.print(text, markup=False, soft_wrap=True, end="")

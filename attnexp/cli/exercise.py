@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from attnexp.cli.candidates import names
 from attnexp.cli.parser import Argument, Arguments, summary
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
-from attnexp.core.language import LANGUAGES
+from attnexp.core.language import usual_language
 from attnexp.course import exercise_file as exercises
 
 HELP = "Begin an exercise of the course, and check it."
@@ -90,15 +91,15 @@ def start(
     console.print_line(f"The question is in {' and '.join(questions) or console.relative(made)}.")
 
 
-def hint(name: Name, *, lang: Language = LANGUAGES[0]) -> None:
+def hint(name: Name, *, lang: Language | None = None) -> None:
     """Print a hint."""
-    _print(exercises.text_of(name, exercises.HINT, lang))
+    _print(exercises.text_of(name, exercises.HINT, lang or usual_language(os.environ)))
 
 
 def solution(
     name: Name,
     *,
-    lang: Language = LANGUAGES[0],
+    lang: Language | None = None,
     give_up: bool = False,
 ) -> None:
     """Print a worked solution.
@@ -108,7 +109,7 @@ def solution(
     Args:
         give_up: before the checks have passed
     """
-    text = exercises.text_of(name, exercises.SOLUTION, lang)
+    text = exercises.text_of(name, exercises.SOLUTION, lang or usual_language(os.environ))
     if not give_up and exercises.state(name) != "done":
         folder, *_ = [*exercises.folders_of(name), name]
         raise RequestError(

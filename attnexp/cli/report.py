@@ -11,7 +11,15 @@ from attnexp.cli import arguments
 from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
-from attnexp.core.language import LANGUAGES, Phrase, Text, counted, joined, said, translate
+from attnexp.core.language import (
+    Phrase,
+    Text,
+    counted,
+    joined,
+    said,
+    translate,
+    usual_language,
+)
 from attnexp.runs import files
 from attnexp.runs.files import require_output, write_output
 from attnexp.runs.key import RESULTS_VERSION
@@ -54,7 +62,7 @@ class PageOptions:
     static: bool = False
     trust: arguments.Trusted = ()
     config_dir: arguments.RunConfig = None
-    lang: arguments.Language = LANGUAGES[0]
+    lang: arguments.Language | None = None
     title: str | None = None
 
 
@@ -145,7 +153,8 @@ def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") ->
     names = asked_names(options.labels, runs)
     title = said("Attention, compared") if options.title is None else options.title
     programs = None if options.static or progress else _programs(options)
-    content = report_content(title, runs, names, programs, progress, options.lang)
+    language = options.lang or usual_language(os.environ)
+    content = report_content(title, runs, names, programs, progress, language)
     write_output("--output", options.output, page(content).encode("utf-8", "replace"))
     told = f"{console.count_text(len(runs), 'run')} in {console.relative(options.output)}"
     console.print_line(f"{translate(progress)}: {told}" if progress else told)

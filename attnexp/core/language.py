@@ -1,6 +1,7 @@
 """The languages of pictures and pages: fixed texts in English and, by language.yaml, in Chinese."""
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ from typing import NoReturn, TypeAlias, TypeVar, final
 
 LANGUAGES = ("en", "zh")
 """The languages, the default first."""
+
+BY_LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
+"""The variables of the environment that name a locale; the first that is set counts."""
 
 TABLE = Path(__file__).resolve().with_suffix(".yaml")
 
@@ -97,6 +101,17 @@ def translate(text: Phrase) -> str:
 def say(form: str, /, **values: object) -> str:
     """Return a fixed text in the language of the block `speaking`, in English outside of one."""
     return translate(said(form, **values))
+
+
+def language_of(tag: str) -> str:
+    """Return the language of a tag or of a locale: `zh` for `zh-CN` and `zh_CN.UTF-8`."""
+    return re.split("[-_.]", tag)[0].lower()
+
+
+def usual_language(environment: Mapping[str, str]) -> str:
+    """Return the one of `LANGUAGES` that the locale of an environment names, or the default."""
+    locale = next((own for name in BY_LOCALE if (own := environment.get(name))), "")
+    return own if (own := language_of(locale)) in LANGUAGES else LANGUAGES[0]
 
 
 @contextmanager

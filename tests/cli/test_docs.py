@@ -8,6 +8,7 @@ from conftest import ROOT
 
 from attnexp.cli.docs import documents, summary
 from attnexp.core import console
+from attnexp.core.language import usual_language
 
 PAGES = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/course/*.md")]
 
@@ -69,3 +70,54 @@ def test_a_page_that_the_package_names_exists():
         text = path.read_text()
         assert not re.search(r"\bdocs/\w+\.md", text), path
         assert set(NAMED.findall(text)) <= {page.stem for page in PAGES}, path
+
+
+CHINESE = [*ROOT.glob("docs/zh/*.md"), *ROOT.glob("docs/zh/course/*.md")]
+
+
+@pytest.mark.parametrize(
+    ("words", "locale"),
+    [
+        (("--lang", "zh", "pooling"), ""),
+        (("--lang", "zh-CN", "docs/course/pooling.md"), ""),
+        (("--lang=zh_CN", "pooling"), "en_US.UTF-8"),
+        (("zh/course/pooling",), ""),
+        (("docs/zh/course/pooling.md",), ""),
+        (("pooling",), "zh_CN.UTF-8"),
+    ],
+)
+def test_a_document_is_printed_in_chinese(in_process, monkeypatch, words, locale):
+    monkeypatch.setenv("LC_ALL", locale)
+    printed = in_process("docs", *words).stdout
+    assert printed == (ROOT / "docs" / "zh" / "course" / "pooling.md").read_text()
+
+
+def test_every_chinese_document_is_printed_and_listed(in_process, monkeypatch):
+    lines = in_process("docs", "--lang", "zh").stdout
+    for page in CHINESE:
+        assert in_process("docs", "--lang", "zh", page.stem).stdout == page.read_text()
+        assert page.read_text().splitlines()[0].removeprefix("# ") in lines
+
+
+def test_a_document_in_english_alone(in_process, refused, monkeypatch):
+    assert "page 'performance' is in English alone" in refused(
+        "docs", "--lang", "zh", "performance"
+    )
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    printed = in_process("docs", "performance").stdout
+    assert printed == (ROOT / "docs" / "performance.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({}, "en"),
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+        ({"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_TW"}, "zh"),
+        ({"LANG": "fr_FR.UTF-8"}, "en"),
+        ({"LC_ALL": "", "LANG": "zh"}, "zh"),
+    ],
+)
+def test_the_language_of_a_locale(environment, language):
+    assert usual_language(environment) == language

@@ -387,6 +387,13 @@ def test_a_language_is_refused_where_nothing_is_printed_in_it(action, refused, t
     assert "'fr'" in refused("exercise", "hint", "bandwidth", "--lang", "fr")
 
 
+def test_a_chinese_locale_prints_chinese(succeeds, monkeypatch):
+    asked = succeeds("exercise", "hint", "bandwidth", "--lang", "zh").stdout
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert succeeds("exercise", "hint", "bandwidth").stdout == asked
+    assert succeeds("exercise", "hint", "bandwidth", "--lang", "en").stdout != asked
+
+
 def test_an_exercise_of_ones_own_may_have_a_question_in_one_language(succeeds, tmp_path):
     start("bandwidth", tmp_path / "mine")
     (tmp_path / "mine" / "README.md").unlink()
