@@ -481,6 +481,8 @@ def test_the_answer_of_a_solution_is_right_for_the_runs_of_its_commands(
     for command in [shlex.split(line)[1:] for line in commands] or commands_of(folder):
         answer = attnexp(*command, cwd=folder)
         assert answer.returncode == 0, answer.stderr
+    for seeds in re.findall(r"about\s+(\d+)\s+seeds\s+would", text):
+        assert f"about {seeds} seeds would" in attnexp("results", cwd=folder).stdout
     fill_in(folder, **told(name))
     code, found = verdict(".", "--trust")
     assert code == 0, [check for check in found["checks"] if not check["passed"]]

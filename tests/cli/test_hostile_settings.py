@@ -84,6 +84,8 @@ SENTENCES = [
     ("-m ++hydra.launcher._target_=os.system seed=1,2", "is not an installed launcher: choose one"),
     ("hydra.job_logging.root=-0.0", "job_logging.root must be null or settings as name: value"),
     ("hydra.sweeper.params=3", "hydra.sweeper.params must be null or settings as name: value"),
+    ("hydra/launcher=${seed}", "Error resolving interpolation '${seed}'"),
+    ("-m --dry-run hydra/job_logging=${hydra:job.name}", "interpolation '${hydra:job.name}'"),
     ("hydra.job.env_set=${output_dir}", "hydra.job.env_set must be settings as name: value, got"),
     ("+hydra.callbacks.a.b=1", "hydra.callbacks has no effect: a tracker of your own"),
     (f"train.max_epochs=-{'9' * 400}", "within -2^63 and 2^63, got -1.000e+400"),

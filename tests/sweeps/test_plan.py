@@ -47,18 +47,14 @@ def composer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    from hydra.types import HydraContext, RunMode
-
-    from attnexp.config import compose
-    from attnexp.config.hydra_internals import Callbacks
+    from attnexp.config.compose import CommandLine
     from attnexp.sweeps.plan import Composer
 
     def make(*arguments):
-        app = compose.start(None)
-        master = app.compose_config("config", list(arguments), RunMode.MULTIRUN)
-        made = Composer(HydraContext(app.config_loader, Callbacks()), master)
+        context, master = CommandLine.read(["-m", *arguments]).composed_sweep()
+        made = Composer(context, master)
         words = plain(master.hydra.overrides.task)
-        return made, made.axes(words), app.config_loader, master
+        return made, made.axes(words), context.config_loader, master
 
     return make
 

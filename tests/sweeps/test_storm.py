@@ -12,7 +12,8 @@ from sweeping import Started, marked, until
 
 JOBS = 400
 STORMS = 10
-ARGUMENTS = ("-m", f"seed=range({JOBS})", "figures=false", "train.max_epochs=10")
+EPOCHS = 10
+ARGUMENTS = ("-m", f"seed=range({JOBS})", "figures=false", f"train.max_epochs={EPOCHS}")
 
 
 @pytest.mark.slow
@@ -52,17 +53,21 @@ def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
     assert code == 0, out + err
     folders = sorted((home / "outputs").iterdir())
     assert len(folders) == JOBS
-    seeds = set()
+    seeds, again = set(), 0
     for folder in folders:
         summary = read_summary(folder)
         assert summary.status == "finished"
         seeds.add(summary.seed)
-        assert len(files.read_metrics(folder)) == 10
+        second = summary.width_check.epoch is not None  # training has started a second time
+        again += second
+        epochs = [row["epoch"] for row in files.read_metrics(folder)]
+        assert epochs == list(range(1, EPOCHS * (1 + second) + 1))
         assert len(files.read_rows(folder / files.PREDICTIONS)) == 50
         for name in (files.ATTENTION, files.MODEL):
             files.read_tensors(folder / name)
         assert (folder / "attnexp.log").read_text().count("metrics {") <= 1
     assert seeds == set(range(JOBS))
+    assert 0 < again < JOBS
     assert list(home.rglob("*.tmp*")) == []
     assert marked(f"last-{os.getpid()}") == []
 
