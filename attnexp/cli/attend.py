@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 from attnexp.attend.request import GROUPS, TENSORS, read_request
@@ -24,21 +25,27 @@ PAGE = ".html"
 CHOSEN = {"example": "attend", **{group: group for group in GROUPS}}
 """The groups of the words that are completed."""
 
-EXAMPLES = choices_text(choice.name for choice in choices("attend"))
+EXAMPLES = fill(
+    f"Examples are {choices_text(choice.name for choice in choices('attend'))}.",
+    width=80,
+    initial_indent="  ",
+    subsequent_indent="  ",
+)
 
 EPILOG = f"""examples:
-  attnexp attend example=additive                  a case of the textbook; {EXAMPLES}
+  attnexp attend example=additive             a case of the textbook
   attnexp attend example=additive --valid-lens 3,10 model.hidden_dim=64 seed=1
   attnexp attend --queries normal:2x1x4 --keys normal:2x5x4 model=scaled_dot
   attnexp attend --scores "1,2,3;0,0,0" --values 10,20,30 normalizer=sparsemax
   attnexp attend --queries q.npy --keys k.csv --values v.csv --output map.png
-  attnexp attend example=kernel --output page.html  a page on which the tensors are edited
+  attnexp attend example=kernel --output page.html  a page to edit the tensors
+{EXAMPLES}
 tensors:
-  normal:2x1x20   a kind and a shape: arange, eye, normal, ones, uniform or zeros
+  normal:2x1x20   a kind and a shape; also arange, eye, ones, uniform and zeros
   1,2;3,4         numbers, the rows between semicolons
   keys.npy        a file, .npy or .csv without a header
-  Without a batch, a tensor is the same in every sequence. One axis of queries, keys or values is
-  points of one number.
+  Without a batch, a tensor is the same in every sequence. One axis of queries,
+  keys or values is points of one number.
 """
 
 

@@ -26,13 +26,13 @@ TAKEN = ("model", "normalizer", "estimator", "attention", "positions", "arch")
 
 EPILOG = """examples:
   attnexp card --quick model=cosine                  six seeds of small tasks
-  attnexp card normalizer=sparsemax                  ten seeds; --full: twenty, published sizes
+  attnexp card normalizer=sparsemax                  ten seeds; --full: twenty
   attnexp card --quick model=mine --config-dir conf  a score of your own
   attnexp card --quick model=cosine --trials reverse,needle
   attnexp card --into a.json --trials sort           a trial that the card lacks
-  attnexp card --compare a.json b.json               a table of cards, without their runs
+  attnexp card --compare a.json b.json               a table of cards
   attnexp verify a.json                              rows of a card, made anew
-  attnexp card --quick model=cosine --format json    for programs: the card, as in its file
+  attnexp card --quick model=cosine --format json    for programs
 `attnexp docs card` says what each trial asks.
 """
 

@@ -13,7 +13,7 @@ from attnexp.course.chapter_file import names, read_chapter, title
 EPILOG = """examples:
   attnexp chapter                       the chapters
   attnexp chapter pooling --dry-run     the commands of one, and what they show
-  attnexp chapter pooling               run them into outputs/pooling; again runs what is missing
+  attnexp chapter pooling               run what outputs/pooling lacks
 """
 
 

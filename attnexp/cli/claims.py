@@ -29,11 +29,11 @@ REQUIRED = ("reproduced", "not reproduced", "both solve it")
 RECORDS = arguments.written_as("the records are Markdown", ".md", ".markdown")
 
 EPILOG = """examples:
-  attnexp claims                          all claims, with verdicts on the runs that are there
-  attnexp claims nw_rate                  run what is missing, and print the record
-  attnexp claims nw_rate --seeds 20       with more seeds than the claim asks for
-  attnexp claims --all --output page.md   all of them, and a page with their records
-`attnexp docs claims` has the verdicts, and says how to write a claim of your own.
+  attnexp claims                          all claims, and verdicts on their runs
+  attnexp claims nw_rate                  run it, and print the record
+  attnexp claims nw_rate --seeds 20       with more seeds
+  attnexp claims --all --output page.md   a page with all records
+`attnexp docs claims` has the verdicts, and how to write a claim of your own.
 """
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EPILOG = """examples:
   attnexp decode outputs/RUN "3 1 4 1 5"           the answer, and its attention
   attnexp decode outputs/RUN "3 1 4" --head 2      another head
-  attnexp decode outputs/RUN "3 1" --trust mine    a score or data set in your mine.py
+  attnexp decode outputs/RUN "3 1" --trust mine    with your mine.py
 """
 
 

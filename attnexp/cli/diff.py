@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from attnexp.runs.folder import Run
 
 EPILOG = """examples:
-  attnexp diff outputs/RUN outputs/OTHER    settings, code, versions, commit and numbers
-  attnexp diff 3 7                          runs by their numbers in `attnexp results --runs`
+  attnexp diff outputs/RUN outputs/OTHER    all that differs
+  attnexp diff 3 7                          numbers of `results --runs`
 """
 
 NAMES = ("a", "b")
@@ -28,7 +28,7 @@ COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def main(run: arguments.Run, other: arguments.Run) -> None:
-    """Print what differs between two runs: settings, code, versions, commit and numbers.
+    """Print the settings, code, versions, commit and numbers in which two runs differ.
 
     Raises RequestError for a run that is not there.
     """

@@ -15,10 +15,10 @@ from attnexp.core.errors import RequestError, none_of
 from attnexp.core.language import LANGUAGES, usual_language
 
 EPILOG = """examples:
-  attnexp docs                  the documents, with their titles and first sentences
-  attnexp docs results          one of them
-  attnexp docs --lang zh tour   in Chinese, as with LANG=zh_CN.UTF-8
-  attnexp docs results | less   as plain text, page by page
+  attnexp docs              the documents, with their titles and first sentences
+  attnexp docs results      one of them
+  attnexp docs --lang zh tour  in Chinese, as with LANG=zh_CN.UTF-8
+  attnexp docs results | less  as plain text, page by page
 """
 
 OF_LANGUAGE = {"en": "", "zh": "zh/"}

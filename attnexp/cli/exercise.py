@@ -23,13 +23,13 @@ HELP = "Begin an exercise of the course, and check it."
 
 EPILOG = """examples:
   attnexp exercise list
-  attnexp exercise start bandwidth             a folder with the question, README.md
-  attnexp exercise check bandwidth             what is right so far
-  attnexp exercise check new_pooling --trust   run the tests of the code in the folder, too
-  attnexp exercise check bandwidth --json      for programs
-  attnexp exercise hint bandwidth              add --lang zh for Chinese
-  attnexp exercise solution bandwidth          once its checks have passed, or with --give-up
-exit code of check: 0 if all has passed, 1 if not yet, 2 for a request that makes no sense
+  attnexp exercise start bandwidth         a folder with the question, README.md
+  attnexp exercise check bandwidth         what is right so far
+  attnexp exercise check new_pooling --trust  run tests of its code, too
+  attnexp exercise check bandwidth --json  for programs
+  attnexp exercise hint bandwidth          add --lang zh for Chinese
+  attnexp exercise solution bandwidth      if its checks pass
+exit code of check: 0 if all has passed, 1 if not yet, 2 for a bad request
 """
 
 

@@ -21,12 +21,13 @@ GONE = ("wandb", "tensorboard", "mlflow", "trackio")
 
 EPILOG = """examples:
   attnexp import csv runs.csv --settings model,lr --metrics accuracy
-  attnexp import csv runs.csv --settings model,lr --metrics loss,hits --better hits=higher
+  attnexp import csv runs.csv --settings model,lr --metrics loss,hits
   attnexp results imported                     the runs in a table
-FILE has a row per run, or is a chart of runs that wandb exported. `attnexp docs outside` has the
-lines that make it from wandb, TensorBoard, MLflow and Trackio, and attnexp.add_run for Python.
-Which values of a metric are better follows from its name, or from --better. The first metric of
---metrics ranks. A repeat of the command adds new runs, and replaces those that have changed.
+FILE has a row per run, or is a chart of runs that wandb exported. `attnexp docs
+outside` has the lines that make it from wandb, TensorBoard, MLflow and Trackio,
+and attnexp.add_run for Python. Which values of a metric are better follows from
+its name, or from --better. The first metric of --metrics ranks. A repeat of the
+command adds new runs, and replaces those that have changed.
 """
 
 

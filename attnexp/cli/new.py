@@ -15,7 +15,7 @@ from attnexp.cli.arguments import Folder
 from attnexp.cli.parser import Argument
 from attnexp.config.groups import choices
 from attnexp.core import console
-from attnexp.core.errors import RequestError, writable
+from attnexp.core.errors import RequestError, choices_text, writable
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -48,26 +48,28 @@ def _filled(path: Path, name: str) -> str:
     return template.substitute(name=name, Class=words, date=date.today())
 
 
-EPILOG = f"""examples:
-  attnexp new score laplace            laplace.py, conf/model/laplace.yaml, test_laplace.py
-  attnexp new data steps --into mine   the same below mine/, for a noisy curve
-  attnexp new sequences lookup         sequences, with the architecture and recipe for them
-  attnexp new law blurred              a law of `attnexp probe`
-  attnexp new claim smooth             conf/claim/smooth/claim.yaml, for `attnexp claims`
+WRITTEN = [*KINDS, claims.GROUP]
+"""The kinds of what is written."""
 
-The test runs the contract of the kind. Its worked case fails until you have written your own.
-A normalizer declares `sums_to_one` and `shift_invariant`, and `treats_keys_alike` if it does not;
-a score declares `compact`, and `treats_keys_alike` if it does not; an estimator `signed`,
-`sums_to_one`, `causal` and `by_head`. The contract fails if a declaration is wrong. A run believes
-it.
+EPILOG = """examples:
+  attnexp new score laplace           a class, its YAML file and a test
+  attnexp new data steps --into mine  the same below mine/, for a noisy curve
+  attnexp new sequences lookup        sequences, with all they need
+  attnexp new law blurred             a law of `attnexp probe`
+  attnexp new claim smooth            a claim of `attnexp claims`
 
-`attnexp new sequences lookup` writes this class:
-
-{_filled(TEMPLATES / "sequences" / "class.txt", "lookup")}"""
+The test runs the contract of the kind. Its worked case fails until you have
+written your own. The class declares facts such as `sums_to_one`: the contract
+fails if one is wrong, and a run believes it. `attnexp docs own_code` explains
+the declarations of each kind.
+"""
 
 
 def main(
-    kind: Annotated[str, Argument(choices=[*KINDS, claims.GROUP])],
+    kind: Annotated[
+        str,
+        Argument(choices_text(WRITTEN), choices=WRITTEN, metavar="KIND"),
+    ],
     name: str,
     *,
     into: Folder = Path(),
@@ -80,7 +82,6 @@ def main(
     that cannot be written.
 
     Args:
-        kind: what to write
         name: its name on the command line
         into (DIR): default: here
     """

@@ -82,7 +82,7 @@ class Arguments(argparse.ArgumentParser):
         settings = {**_settings_of(kind, parameter, given), **given, **described}
         option = settings.pop("option", f"--{parameter.name.replace('_', '-')}")
         completes = settings.pop("completes", files if settings.get("type") is Path else None)
-        if "choices" in settings:
+        if "choices" in settings and "metavar" not in given:
             settings.pop("metavar", None)  # the help lists the choices
         if parameter.kind is Parameter.KEYWORD_ONLY:
             action = self.add_argument(option, dest=parameter.name, **settings)

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 FORMATS = [ending.removeprefix(".") for ending in (*files.PICTURES, files.ANIMATED)]
 
 EPILOG = """examples:
-  attnexp plot outputs/RUN                            the pictures of a run again
-  attnexp plot outputs/RUN --format svg,pdf           fit for a paper
-  attnexp plot outputs                                configurations compared, bands over seeds
-  attnexp plot outputs --kind attention --example 2   one test example, one row per configuration
-  attnexp plot outputs --venue icml2024 --format pdf  the width and the type of a venue
-  attnexp plot outputs --name additive="Bahdanau"     a label in pictures
+  attnexp plot outputs/RUN                       the pictures of a run again
+  attnexp plot outputs/RUN --format svg,pdf      fit for a paper
+  attnexp plot outputs                           runs compared, bands over seeds
+  attnexp plot outputs --kind attention --example 2  one test example
+  attnexp plot outputs --venue icml2024 --format pdf  sized for a venue
+  attnexp plot outputs --name additive="Bahdanau"  a label in pictures
 """
 
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from attnexp.select.configurations import Comparison
 
 EPILOG = """examples:
-  attnexp probe outputs/RUN                           uniform, gold, hard, shuffled, each head out
-  attnexp probe outputs/RUN topk=1 without_topk=1     what the largest weight is enough for
-  attnexp probe outputs/RUN zero=cross.1.2            head 2 of layer 1 gives nothing
-  attnexp probe outputs/RUN interpolate=uniform:0..1  from the learned weights to uniform ones
-  attnexp probe outputs --where data=reverse uniform  several runs, paired by seed
-  attnexp results --metric probe.hard.exact_match     in the tables
+  attnexp probe outputs/RUN                      five interventions
+  attnexp probe outputs/RUN topk=1 without_topk=1  the largest alone, or not
+  attnexp probe outputs/RUN zero=cross.1.2       head 2 of layer 1 gives nothing
+  attnexp probe outputs/RUN interpolate=uniform:0..1  in steps
+  attnexp probe outputs --where data=reverse uniform  runs paired by seed
+  attnexp results --metric probe.hard.exact_match  in the tables
 `attnexp docs probe` has the law of each intervention.
 """
 

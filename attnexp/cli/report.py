@@ -39,9 +39,9 @@ EVERY = 5.0
 """Seconds between two looks at the runs with --live."""
 
 EPILOG = """examples:
-  attnexp report                                   all runs below outputs/, into report.html
+  attnexp report         all runs below outputs/, into report.html
   attnexp report outputs --output dates.html --title "Dates, five seeds"
-  attnexp report --live                            written again until all runs have ended
+  attnexp report --live  written again until all runs have ended
 """
 
 

@@ -21,18 +21,18 @@ NO_LOOKS = "--looks is no longer needed: verdicts hold however often seeds are a
 LISTING = "attnexp results --runs --format csv"
 
 EPILOG = """examples:
-  attnexp results                              all runs below outputs/, seeds gathered
-  attnexp results --runs --sort test_mse       one row per run, the best first
-  attnexp results --top 5                      the five best rows, verdicts of all
-  attnexp results --by model                   one row per model, whatever else was set
-  attnexp results --over data                  rows over all data sets: ranks and verdicts
+  attnexp results                    all runs below outputs/, seeds gathered
+  attnexp results --runs --sort test_mse  one row per run, the best first
+  attnexp results --top 5            the five best rows, verdicts of all
+  attnexp results --by model         one row per model, whatever else was set
+  attnexp results --over data        rows over all data sets: ranks and verdicts
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
-  attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`
-  attnexp results --metric exact_match_by_length@5   a detail at a place
-  attnexp results --name additive=Bahdanau     another name for a row
-  attnexp results --require "additive better than dot"    exit code 0, 3 or 4
-  attnexp results --output table.tex           also .csv, .md, .json and .txt
-  attnexp results --output dates.tex --label tab:dates --digits 3 --columns mean,interval
+  attnexp results --metric probe.hard.exact_match  stored by `attnexp probe`
+  attnexp results --metric exact_match_by_length@5  a detail at a place
+  attnexp results --name additive=Bahdanau  another name for a row
+  attnexp results --require "additive better than dot"  exit code 0, 3 or 4
+  attnexp results --output table.tex  also .csv, .md, .json and .txt
+  attnexp results --output dates.tex --columns mean,interval --digits 3
 """
 
 

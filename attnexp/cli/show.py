@@ -21,9 +21,9 @@ HEIGHT = 10
 """Lines of a curve."""
 
 EPILOG = """examples:
-  attnexp show outputs/RUN                  losses and attention
-  attnexp show outputs/RUN --example 3      another test example
-  attnexp show outputs/figures/loss.png     the command and the runs of a picture
+  attnexp show outputs/RUN               losses and attention
+  attnexp show outputs/RUN --example 3   another test example
+  attnexp show outputs/figures/loss.png  the command and the runs of a picture
 """
 
 
@@ -36,7 +36,7 @@ def main(
     layer: arguments.Layer = None,
     head: arguments.Head = None,
 ) -> None:
-    """Show the losses and the attention of a run as text, or the command and runs of a picture.
+    """Show the losses and attention of a run as text, or the runs of a picture.
 
     Raises RequestError for a run that is not there and for a picture that does not name its
     command, and RunFailedError, at the end, if a file is not as the run wrote it.

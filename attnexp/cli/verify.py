@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from attnexp.training.prepared_run import PreparedRun
 
 EPILOG = """examples:
-  attnexp verify outputs/RUN                          one run
-  attnexp verify outputs --where "data=sine"          all finished runs on sine
-  attnexp verify outputs/RUN --trust mine             a score or data set in your mine.py
-  attnexp verify a.json --rows 5 --seed 2             five rows of a card
-  attnexp verify outputs --format json                for programs
-exit code: 0 if all are bit-identical or within tolerance, 1 if one is different or not verified
+  attnexp verify outputs/RUN                 one run
+  attnexp verify outputs --where "data=sine"  all finished runs on sine
+  attnexp verify outputs/RUN --trust mine    a score or data set in your mine.py
+  attnexp verify a.json --rows 5 --seed 2    five rows of a card
+  attnexp verify outputs --format json       for programs
+exit code: 0 if all are bit-identical or within tolerance, 1 if one is not
 """
 
 BY_CLOCK = f"{ENDED}train.max_minutes"

@@ -5,6 +5,9 @@ import re
 import pytest
 from conftest import ROOT
 
+from attnexp.cli.parser import run_verb
+from attnexp.cli.verbs import VERBS
+
 LISTED = (ROOT / "conf" / "config.yaml").read_text().partition("_self_")[0]
 DEFAULTS = dict(re.findall(r"^  - (\w+): (\w+)$", LISTED, flags=re.MULTILINE))
 
@@ -34,3 +37,13 @@ def test_the_first_page_says_how_a_document_is_read(succeeds):
     (line,) = (each for each in succeeds("--help").stdout.splitlines() if "attnexp docs -" in each)
     command = line.partition("`")[2].rstrip("`")
     assert succeeds(*command.split()[1:]).stdout == (ROOT / "docs" / "recipes.md").read_text()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_is_short_and_has_80_columns(verb, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        run_verb(verb, ["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert len(lines) <= 90

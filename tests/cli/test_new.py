@@ -21,7 +21,6 @@ from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.architectures.positions.contract import POSITIONS_CONTRACT
 from attnexp.attention.contract import ATTENTION_CONTRACT, ESTIMATOR_CONTRACT
 from attnexp.cli.new import KINDS
-from attnexp.cli.parser import run_verb
 from attnexp.data.contract import DATA_CONTRACT
 from attnexp.normalizers.contract import NORMALIZER_CONTRACT
 from attnexp.probe.laws.contract import LAW_CONTRACT
@@ -86,14 +85,6 @@ def test_the_test_of_a_class_with_a_wrong_declaration_fails(succeeds, tmp_path):
     assert "AssertionError: sums_to_one must be True" in said
     assert "AssertionError: shift_invariant must be True" in said
     assert "AssertionError: compact must be True: a score is minus infinity" in said
-
-
-def test_the_help_shows_the_class_of_the_document(capsys):
-    (text,) = (code for code in blocks("docs/own_code.md", "python") if "Lookup" in code)
-    with pytest.raises(SystemExit):
-        run_verb("new", ["--help"])
-    shown = text.replace("\n\n\n", "\n\n")  # argparse leaves one empty line of two
-    assert shown in capsys.readouterr().out
 
 
 def test_the_document_shows_the_sequences_that_are_written(succeeds, tmp_path):
