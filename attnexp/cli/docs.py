@@ -21,6 +21,16 @@ EPILOG = """examples:
   attnexp docs results | less  as plain text, page by page
 """
 
+GROUPS = {
+    "Learn": "tour course pooling scoring bahdanau heads transformer exercises attend",
+    "Use": "install choices data own_code recipes sweeps python",
+    "Read": "runs results statistics metrics pictures",
+    "Judge": "card claims probe gate",
+    "Appendix": "tables outside coming_from cluster performance reliability card_numbers "
+    "card_sayings register inside glossary",
+}
+"""The documents by what they are for, in the order of a menu."""
+
 OF_LANGUAGE = {"en": "", "zh": "zh/"}
 """The folder of the documents in a language, below that of all documents."""
 
@@ -71,8 +81,10 @@ def main(
     pages = documents() | own
     if page is None:
         table = console.plain_table(["page", "about"])
-        for name, path in pages.items():
-            table.add_row(name, escape(summary(path.read_text(encoding="utf-8"))))
+        for group, names_of_group in GROUPS.items():
+            table.add_row(group.upper())
+            for name in filter(pages.__contains__, names_of_group.split()):
+                table.add_row(name, escape(summary(pages[name].read_text(encoding="utf-8"))))
         console.screen.out.print(table)
         return
     name = Path(page).stem

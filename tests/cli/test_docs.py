@@ -2,11 +2,13 @@
 
 import io
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
-from attnexp.cli.docs import documents, summary
+from attnexp.cli.docs import GROUPS, documents, summary
 from attnexp.core import console
 from attnexp.core.language import usual_language
 
@@ -17,7 +19,9 @@ NAMED = re.compile(r"\battnexp docs ([a-z_]+)")
 
 def test_every_document_is_listed_with_its_title(in_process):
     lines = in_process("docs").stdout.splitlines()[2:]
-    assert [line.split()[0] for line in lines if line.strip()] == list(documents())
+    named = [line.split()[0] for line in lines if line.strip()]
+    assert sorted(name for name in named if name.islower()) == sorted(documents())
+    assert [name for name in named if name.isupper()] == [group.upper() for group in GROUPS]
     for page in PAGES:
         title = page.read_text().splitlines()[0].removeprefix("# ")
         assert any(line.split()[0] == page.stem and title in line for line in lines), page
@@ -121,3 +125,23 @@ def test_a_document_in_english_alone(in_process, refused, monkeypatch):
 )
 def test_the_language_of_a_locale(environment, language):
     assert usual_language(environment) == language
+
+
+def test_the_menu_of_the_site_has_the_same_groups_of_documents():
+    menu = tomllib.loads((ROOT / "docs" / "zensical.toml").read_text())["project"]["nav"]
+    parts = {title: pages for part in menu for title, pages in part.items() if title in GROUPS}
+    own = {
+        title: [Path(file).stem for page in pages for file in page.values()]
+        for title, pages in parts.items()
+    }
+    expected = {group: names.split() for group, names in GROUPS.items()}
+    expected["Appendix"].remove("glossary")  # which is in Chinese alone
+    assert own == expected
+
+
+def test_the_groups_have_at_most_20_documents_besides_the_chapters():
+    chapters = {path.stem for path in ROOT.glob("docs/course/*.md")}
+    read = {
+        name for group, names in GROUPS.items() if group != "Appendix" for name in names.split()
+    }
+    assert len(read - chapters) <= 20
