@@ -260,28 +260,40 @@ def _told_at(table: NDArray[np.float64]) -> int:
     return next((n for n in seeds if _told(table[:, :n], first=5)), table.shape[1])
 
 
-def suites(gap: float, differing: int, trials: int, tasks: int = 10, seeds: int = 8) -> list[float]:
+def suites(
+    gap: float,
+    differing: int,
+    trials: int,
+    tasks: int = 10,
+    looks: Sequence[int] = (8,),
+    luck: float = 0.0,
+) -> list[float]:
     """Return the shares of suites of tasks that tell two rows apart: over tasks, by any two tests.
 
     One row is worse by a gap, in deviations of a seed, in some of the tasks; the results of a task
-    have a scale of their own. The tests are that over tasks, and Wilcoxon's over the mean
-    differences (Demsar 2006).
+    have a scale of their own. The tests are that over tasks, at any of the numbers of seeds in
+    `looks`, and Wilcoxon's over the mean differences at the last (Demsar 2006). `luck` is the
+    deviation of what a seed of a row has in all tasks.
     """
     rng = np.random.default_rng(round(100 * gap) + differing)
     found = np.zeros(2)
     for _ in range(trials):
         scale = np.exp(normal(rng, (tasks, 1, 1)))
-        values = normal(rng, (tasks, 2, seeds))
+        values = normal(rng, (tasks, 2, looks[-1])) + luck * normal(rng, (2, looks[-1]))
         values[:differing, 1] += gap
         values *= scale
-        rows = [
-            {task: dict(enumerate(own[row].tolist())) for task, own in enumerate(values)}
-            for row in (0, 1)
-        ]
-        words = [verdict.word for verdict in compare(rows, Rule("lower", ahead_by=0.0))]
         p = stats.wilcoxon(values[:, 0].mean(axis=1) - values[:, 1].mean(axis=1)).pvalue
-        found += ("worse" in words, p <= LEVEL)
+        found += (any(_told_over_tasks(values[:, :, :n]) for n in looks), p <= LEVEL)
     return (found / trials).tolist()
+
+
+def _told_over_tasks(values: NDArray[np.float64]) -> bool:
+    """Return whether two rows are told apart; values are of shape (tasks, rows, seeds)."""
+    rows = [
+        {task: dict(enumerate(own[row].tolist())) for task, own in enumerate(values)}
+        for row in (0, 1)
+    ]
+    return any(own.word == "worse" for own in compare(rows, Rule("lower", ahead_by=0.0)))
 
 
 def power(
@@ -729,6 +741,16 @@ def _print_suites(trials: int) -> None:
     table = plain_table(["told apart over ten tasks of eight seeds", "flips", "Wilcoxon"])
     for gap, differing, words in SUITES:
         table.add_row(words, *(f"{rate:.3f}" for rate in suites(gap, differing, trials)))
+    told = {
+        "equal rows, looked at with 2, 3, 4, 5, 6, 8, 10, 12, 16 and 20 seeds": suites(
+            0.0, 0, trials, looks=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
+        ),
+        "equal rows, with luck of half a deviation that tasks share": suites(
+            0.0, 0, trials, luck=0.5
+        ),
+    }
+    for words, rates in told.items():
+        table.add_row(words, *(f"{rate:.3f}" for rate in rates))
     screen.out.print(table)
 
 

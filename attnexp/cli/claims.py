@@ -87,6 +87,8 @@ def main(
     if dry_run and not chosen:
         raise RequestError("--dry-run takes the name of a claim, or --all")
     is_read = format == "json"  # by a program, which takes nothing else
+    if dry_run and require is not None:
+        raise RequestError("--dry-run gives no verdict: leave out --require")
     if dry_run and is_read:
         raise RequestError("--dry-run prints no verdicts: leave out --format json")
     style.require_drawing(bool(chosen) and not dry_run, "name a claim, without --dry-run")

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from attnexp.core.errors import RequestError
 from attnexp.core.language import capitalized, joined, said, translate
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.lines import names_of, runs_of
+from attnexp.plots.lines import runs_of
 from attnexp.plots.style import (
     FAINT,
     HEAD,
@@ -16,71 +17,65 @@ from attnexp.plots.style import (
     text_width,
     wrapped,
 )
-from attnexp.select.configurations import Comparison
+from attnexp.select.configurations import DATA_SEED, Comparison, is_data
 from attnexp.select.frame import make_frame
-from attnexp.select.number import numbers_of, require_number
-from attnexp.select.sample import Sample, sample_of, with_diverged
-from attnexp.select.tasks import OverTasks
+from attnexp.select.number import with_numbers
 from attnexp.stats.sequential import FEWEST
+from attnexp.tables.entries import TableRequest
+from attnexp.tables.over import TasksTable, over_tasks
 
-ROW, AXIS, GROUP = 0.3, 4.0, 0.03
-"""Inches of a row and of the axis, and the distance of two groups as a share of the axis."""
-
-JUTS = 0.2
-"""How far a line of a group juts out over its rows, in rows."""
+ROW, AXIS, SET = 0.3, 4.0, 0.04
+"""Inches of a row and of the axis, and the distance of two sets as a share of the axis."""
 
 NAMES = 2.6
 """The most inches that names take."""
 
 
 def draw_ranks(comparisons: Sequence[Comparison], options: Options) -> Figures:
-    """Yield the mean rank of each configuration over data sets, the best first.
+    """Yield the mean rank of each row over data sets, as `attnexp results --over data` has them.
 
-    Vertical lines join rows next to each other of which no two are told apart over data sets, as in
-    the tables of `attnexp results --over data` (after Demsar 2006). Data sets are as many as can
-    decide, or there is no picture. Each has its primary metric, or the one asked for.
+    The best is first. A line at the side has a square for each row of a largest set of rows of
+    which no two are told apart (after Demsar 2006). Data sets are as many as can decide, or there
+    is no picture; nor is there one if the table is refused.
     """
-    named = [samples for each in comparisons if (samples := _samples(each, options.metric))]
-    names = list(dict.fromkeys(name for samples in named for name in samples))
-    if len(named) < FEWEST or len(names) < 2:
+    try:
+        table = _table(comparisons, options)
+    except RequestError:
         return
-    tasks = [{names.index(name): own for name, own in samples.items()} for samples in named]
-    compared = OverTasks(tasks, len(names))
-    ranked = [(row, rank) for row in compared.order if (rank := compared.ranks[row]) is not None]
-    rows, ranks = [row for row, _ in ranked], [rank for _, rank in ranked]
-    labels = [wrapped(options.style.names(names[row]), NAMES) for row in rows]
+    compared = table.compared
+    rows = {row: rank for row in table.entries if (rank := compared.ranks[row]) is not None}
+    if len(table.tasks) < FEWEST or len(rows) < 2:
+        return
+    labels = [wrapped(table.name(row), NAMES) for row in rows]
     wide = max(text_width(line, 8) for label in labels for line in label.splitlines())
     title = translate(capitalized(said("mean rank")))
-    sets = said("{what}: {text}", what=said("data sets"), text=str(len(tasks)))
+    sets = said("{what}: {text}", what=said("data sets"), text=str(len(table.tasks)))
     bars = said("{what}: {text}", what=said("bars"), text=said("tied"))
     subtitle = translate(joined(said("; "), [sets, bars]))
     figure = new_figure(wide + AXIS, HEAD + max(ROW * len(rows) + 0.6, 1.2), title, subtitle)
     below_title(figure)
     axes = figure.add_subplot()
-    places = range(len(rows))
+    places, ranks, order = range(len(rows)), [*rows.values()], [*rows]
     axes.hlines(places, 1, ranks, color=FAINT, linewidth=1.5)
-    axes.plot(ranks, places, "o", color=PALETTE[0], markersize=6.5)
+    axes.plot(ranks, places, "o", color=PALETTE[0], markersize=6.5, clip_on=False)
     beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "clip_on": False}
-    for number, group in enumerate(compared.groups):
-        ends = [rows.index(group[0]) - JUTS, rows.index(group[-1]) + JUTS]
-        axes.plot([1.03 + GROUP * number] * 2, ends, color=PALETTE[0], linewidth=3, **beside)
+    for number, tied in enumerate(compared.tied):
+        at = [order.index(row) for row in tied]
+        x = [1.04 + SET * number] * len(at)
+        axes.plot(x, at, "s-", color=PALETTE[0], markersize=6, linewidth=2, **beside)
     axes.set_gid(ROWS)
     axes.set_yticks(places, labels)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlim(1 - 0.03 * (len(rows) - 1), len(rows))
+    axes.set_xlim(1, len(rows))
     axes.set_xlabel(translate(said("mean rank")))
     yield "ranks", figure
 
 
-def _samples(comparison: Comparison, metric: str | None) -> dict[str, Sample]:
-    """Return the sample of each configuration by its name, none if the metric does not rank."""
-    runs = runs_of(comparison)
-    known = numbers_of(runs)
-    number = metric if metric in known else runs[0].summary.primary
-    named = zip(names_of(comparison), comparison.configurations, strict=True)
-    own = {name: one.runs for name, one in named if number in numbers_of(one.runs)}
-    if number is None or not own:
-        return {}
-    frames = (require_number(make_frame(runs), number) for runs in own.values())
-    samples = with_diverged([sample_of(frame, number) for frame in frames])
-    return dict(zip(own, samples, strict=True)) if samples[0].better else {}
+def _table(comparisons: Sequence[Comparison], options: Options) -> TasksTable:
+    """Return the rows over the data sets. Raises RequestError as `over_tasks`."""
+    runs = [run for comparison in comparisons for run in runs_of(comparison)]
+    asked = [options.metric] if options.metric else []
+    frame = with_numbers(make_frame(runs, options.style.names), asked)
+    over = [name for name in frame.differing if is_data(name) and name != DATA_SEED]
+    metrics = tuple(name for name in asked if name in frame.metrics)
+    return over_tasks(frame, over, TableRequest(metrics=metrics))

@@ -68,19 +68,21 @@ class OverTasks:
         return sorted(range(self.rows), key=ranks.__getitem__)
 
     @property
-    def groups(self) -> list[list[int]]:
-        """Rows next to each other in `order` of which no two are told apart, as many as can be."""
+    def tied(self) -> list[tuple[int, ...]]:
+        """The largest sets of rows of which no two are told apart, each in `order`."""
         told = (Word.BETTER, Word.WORSE)
-        apart = [[own.word in told for own in self.beside(row)] for row in range(self.rows)]
-        order = [row for row in self.order if self.ranks[row] is not None]
-        groups: list[list[int]] = []
-        for start in range(len(order)):
-            end = start + 1
-            while end < len(order) and not any(apart[order[end]][i] for i in order[start:end]):
-                end += 1
-            if end - start > 1 and not (groups and order[end - 1] in groups[-1]):
-                groups.append(order[start:end])
-        return groups
+        beside = [self.beside(row) for row in range(self.rows)]
+        ranked = [row for row in self.order if self.ranks[row] is not None]
+        sets: list[tuple[int, ...]] = [()]
+        for row in ranked:
+            alike = {other for other in ranked if beside[row][other].word not in told}
+            joined = dict.fromkeys((*(own for own in each if own in alike), row) for each in sets)
+            kept = [each for each in sets if not alike.issuperset(each)]
+            sets = [*kept, *(each for each in joined if not _is_part(each, [*kept, *joined]))]
+        return sorted((each for each in sets if len(each) > 1), key=self._places)
+
+    def _places(self, rows: Sequence[int]) -> list[int]:
+        return [self.order.index(row) for row in rows]
 
     @property
     def best(self) -> int | None:
@@ -101,6 +103,11 @@ class OverTasks:
             for row, standing in zip(task, standings, strict=True):
                 found[row].update([standing.word] if standing.word else [])
         return found
+
+
+def _is_part(rows: Sequence[int], others: Sequence[Sequence[int]]) -> bool:
+    """Return whether rows are some of those of a larger set."""
+    return any(len(rows) < len(each) and set(rows) <= set(each) for each in others)
 
 
 def _cells(sample: Sample) -> dict[tuple[int, int], float]:

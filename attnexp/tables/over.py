@@ -30,10 +30,10 @@ from attnexp.tables.required import TOLD_APART, Requirement
 from attnexp.tables.sentences import row_in_list, row_name
 
 CAPTION = (
-    "Rank 1 is ahead of all rows on every seed; tasks count alike. Ahead: the share of seeds on "
-    "which a row is ahead of {best}{margin}, equal ones half. Net share: of all that the two "
-    "differ by, what is in favour of the row less what is against it. Verdicts are of tasks chosen "
-    "beforehand."
+    "Rank 1 is ahead of all other rows on every seed; tasks count alike. Ahead: the share of seeds "
+    "on which a row is ahead of {best}{margin}, equal ones half. Net share: the sum of the "
+    "differences in favour of the row over the sum of their sizes. Verdicts hold if tasks and "
+    "seeds were chosen before their results were seen."
 )
 
 HEADS = (
@@ -55,11 +55,12 @@ COUNTS = ("tasks_better", "tasks_tied", "tasks_worse")
 class TasksTable:
     """Rows compared over the `tasks`, which are the tables of the values of the columns `over`.
 
-    `names` is a table without results of all rows.
+    `empty` are the tasks without a result, and `names` is a table without results of all rows.
     """
 
     over: tuple[str, ...]
     tasks: dict[str, ResultsTable]
+    empty: list[str]
     names: ResultsTable
     ahead_by: float
 
@@ -90,25 +91,30 @@ def _key(entry: TableEntry) -> tuple[object, ...]:
 def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> TasksTable:
     """Return the rows of a request compared over the tasks that some columns tell apart.
 
-    Rows are by default the models with the settings that differ inside a task, but for those of the
-    data. Raises RequestError for fewer than two tasks with results, for a metric that does not
-    rank, for several metrics in a task, and for a margin of unlike metrics.
+    Rows are by default the models with the settings that differ inside a task. Raises RequestError
+    for rows that are not told apart, for data that differ inside a task, for fewer than two tasks
+    with results, for a metric that does not rank, for several metrics in a task, and for a margin
+    of unlike metrics.
     """
+    over = tuple(dict.fromkeys(over))
     option = f"--over {','.join(over)}"
     if twice := [name for name in request.by if name in over]:
         raise RequestError(f"--by {twice[0]}: rows are in a task, and {option} tells tasks apart")
-    groups = list(frame.groups(over))
-    by = request.by or _inside(groups, over)
+    groups = {_task_name(own, over): own for own in frame.groups(over)}
+    for name, own in groups.items():
+        if mixed := [each for each in own.differing if _is_other_data(each) and each not in over]:
+            raise RequestError(f"{option}: {name}: runs differ in {mixed[0]}: add it to --over")
+    by = request.by or _inside([*groups.values()], over)
+    if not by:
+        raise RequestError(f"{option}: nothing but the task tells rows apart")
     tasks: dict[str, ResultsTable] = {}
-    for own in groups:
-        name = ", ".join(setting_text(own.data[each].iat[0]) for each in over)
+    for name, own in groups.items():
         tables = [table for table in divide(own, replace(request, by=by)) if table.metrics]
         if tables:
             tasks[name] = _of_task(f"{option}: {name}", tables)
     if len(tasks) < 2:
-        raise RequestError(
-            f"{option}: {count_text(len(tasks), 'task')} with results: two are needed"
-        )
+        found = count_text(len(tasks), "task")
+        raise RequestError(f"{option}: {found} with results: two are needed")
     metrics = dict.fromkeys(table.metrics[0] for table in tasks.values())
     if request.equal_within is not None and len(metrics) > 1:
         raise RequestError(
@@ -118,14 +124,24 @@ def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> Task
     firsts = [TableEntry(entry.row) for entry in rows.values()]
     every: list[tuple[TableEntry, ...]] = [(entry,) for entry in firsts]
     names = ResultsTable(frame, None, by, [], {}, (), every, every, [firsts], 0, ())
-    return TasksTable(tuple(over), tasks, names, request.equal_within or 0.0)
+    empty = [name for name in groups if name not in tasks]
+    return TasksTable(over, tasks, empty, names, request.equal_within or 0.0)
+
+
+def _task_name(frame: Frame, over: Sequence[str]) -> str:
+    """Return the values that a task has in the columns that tell tasks apart."""
+    return ", ".join(setting_text(frame.data[each].iat[0]) for each in over)
+
+
+def _is_other_data(name: str) -> bool:
+    return is_data(name) and name != DATA_SEED
 
 
 def _inside(groups: Sequence[Frame], over: Sequence[str]) -> tuple[str, ...]:
     """Return what the rows are if nobody says: the model, and what differs inside a task."""
     first = ["model"] if "model" in groups[0].choices and "model" not in over else []
     differing = [name for own in groups for name in varying(own)]
-    kept = (name for name in differing if not is_data(name) and name != DATA_SEED)
+    kept = (name for name in differing if not is_data(name))
     return tuple(dict.fromkeys([*first, *kept]))
 
 
@@ -137,11 +153,6 @@ def _of_task(task: str, tables: Sequence[ResultsTable]) -> ResultsTable:
     (table,) = tables
     if table.metrics[0] not in table.frame.better:
         raise RequestError(f"{task}: {table.metrics[0]} describes and does not rank")
-    if len(table.panels) > 1:
-        names = listed(table.of_data).en
-        raise RequestError(
-            f"{task}: rows differ in {names}: add it to --over, or leave it out of --by"
-        )
     return table
 
 
@@ -160,6 +171,7 @@ def over_report(table: TasksTable, limit: int = 0) -> Report:
         f"{len(table.tasks)} tasks by {listed(table.over).en}: {count_text(len(lines), 'row')}",
         CAPTION.format(best=other, margin=margin),
         labels=len(labels),
+        bold="the best",
         omitted=len(lines) - len(kept),
     )
     return Report([grid], [*_notes(table)], [*_verdicts(table)], renaming=names.frame.renaming)
@@ -171,7 +183,7 @@ def _line(table: TasksTable, row: int, told: Mapping[Word, int] | None) -> Line:
     standing, labels, best = compared.standings[row], names.labels(entry), compared.best
     found, rank = standing.difference, compared.ranks[row]
     net = None if found is None else _net(found)
-    counts = None if found is None or told is None else _counts(told, found.pairs)
+    counts = None if found is None or told is None else _counts(told)
     ahead = None if best in (None, row) else compared.chances[row, best].item()
     record = {names.titles[name]: value for name, value in labels.items()} | {
         "tasks": len(compared.values[row]),
@@ -197,13 +209,13 @@ def _line(table: TasksTable, row: int, told: Mapping[Word, int] | None) -> Line:
 
 def _net(found: Difference) -> tuple[float, float, float]:
     """Return the net share in favour of a row, and the ends of its interval."""
-    return -found.mean, max(-1.0, -found.high), min(1.0, -found.low)
+    return 0.0 - found.mean, max(-1.0, 0.0 - found.high), min(1.0, 0.0 - found.low)
 
 
-def _counts(words: Mapping[Word, int], tasks: int) -> tuple[int, int, int]:
-    """Return the number of tasks in which a row is better, not told apart, and worse."""
-    better, worse = words.get(Word.BETTER, 0), words.get(Word.WORSE, 0)
-    return better, tasks - better - worse, worse
+def _counts(words: Mapping[Word, int]) -> tuple[int, int, int]:
+    """Return the number of tasks whose tables say better, not told apart, and worse."""
+    alike = words.get(Word.TIED, 0) + words.get(Word.EQUAL, 0)
+    return words.get(Word.BETTER, 0), alike, words.get(Word.WORSE, 0)
 
 
 def _word(standing: Standing) -> str | None:
@@ -221,47 +233,75 @@ def _standing(standing: Standing) -> GridCell | None:
 
 
 def _verdicts(table: TasksTable) -> Iterator[str]:
-    """Yield which row has the best mean rank, and what is shown of the others."""
+    """Yield which rows have the best mean rank, and what is shown of the others."""
     compared, best = table.compared, table.compared.best
     if best is None:
         if any(own.word is Word.WORSE for own in compared.standings):
             yield "No row is the best: rows beat one another on the tasks that they share"
         return
-    first = translate(row_name(table.names, table.names.firsts[best]))
-    rank = compared.ranks[best]
-    parts = [f"{first} has the best mean rank, {number_text(rank)} over {len(table.tasks)} tasks"]
-    for word, words in ((Word.WORSE, "Worse"), (Word.TIED, "Not told apart from it")):
-        rows = [i for i in table.entries if compared.standings[i].word is word]
-        names = [table.name(i) for i in rows]
-        if word is Word.WORSE:
-            shares = [number_text(compared.chances[i, best].item()) for i in rows]
-            names = [
-                f"{name} (ahead on {share})" for name, share in zip(names, shares, strict=True)
-            ]
-        if names:
-            parts.append(f"{words}: {listed(names).en}")
+    by_word = {
+        word: [row for row in table.entries if compared.standings[row].word is word]
+        for word in (Word.BEST, Word.WORSE, Word.TIED)
+    }
+    first = [*by_word.pop(Word.BEST)]
+    have = "has" if len(first) == 1 else "have"
+    rank, names = number_text(compared.ranks[best]), listed(map(table.name, first)).en
+    parts = [f"{names} {have} the best mean rank, {rank} over {len(table.tasks)} tasks"]
+    if worse := by_word[Word.WORSE]:
+        shares = map(number_text, compared.chances[worse, best].tolist())
+        named = zip(map(table.name, worse), shares, strict=True)
+        parts.append(f"Worse: {listed(f'{name} (ahead on {own})' for name, own in named).en}")
+    if tied := by_word[Word.TIED]:
+        parts.append(f"Not told apart from it: {listed(map(table.name, tied)).en}")
     yield ". ".join(parts)
 
 
 def _notes(table: TasksTable) -> Iterator[str]:
     """Yield what a verdict over tasks lacks: tasks, results of rows, or a difference in all."""
-    compared, rule, every = table.compared, table.compared.rule, len(table.tasks)
-    if every < rule.least:
-        yield f"{rule.least} tasks are the fewest that decide, and these are {every}"
-    for place, entry in enumerate(table.names.firsts):
-        there = [place in task for task in compared.tasks]
-        lacking = [name for name, own in zip(table.tasks, there, strict=True) if not own]
-        if lacking:
+    compared, least, every = table.compared, table.compared.rule.least, len(table.tasks)
+    if table.empty:
+        yield f"without a result: {listed(table.empty).en}"
+    diverged = sum(
+        sum(entry.worst.values()) for own in table.tasks.values() for entry in own.firsts
+    )
+    if diverged:
+        yield f"{count_text(diverged, 'run')} diverged: each counts as the worst value of its task"
+    if not any(map(is_data, table.over)):
+        yield (
+            "tasks with the same seeds share what these draw: verdicts hold if a seed that favours "
+            "a row in one task need not in another"
+        )
+    few = {row: own.difference for row, own in enumerate(compared.standings) if _is_few(own)}
+    for row, found in few.items() if every >= least else ():
+        pairs = found.pairs if found else 1
+        yield (
+            f"{table.name(row)} shares {count_text(pairs, 'task')} with the best row: {least} are "
+            "the fewest that decide"
+        )
+    if every < least:
+        yield f"{least} tasks are the fewest that decide, and these are {every}"
+    for row, entry in enumerate(table.names.firsts):
+        there = zip(table.tasks, compared.tasks, strict=True)
+        if lacking := [name for name, task in there if row not in task]:
             yield f"{row_in_list(table.names, entry)} has no result in {listed(lacking).en}"
-    tied = {i: own for i, own in enumerate(compared.standings) if own.word is Word.TIED}
-    needed = {
-        i: number
-        for i, own in tied.items()
-        if own.difference and (number := seeds_needed(own.difference, rule)) is not None
-    }
-    best = compared.best
+    yield from _tied_notes(table)
+
+
+def _is_few(standing: Standing) -> bool:
+    return standing.word in (Word.FEW, Word.ONE_SEED)
+
+
+def _tied_notes(table: TasksTable) -> Iterator[str]:
+    """Yield how many tasks would tell the closest tie, and which ties some task tells."""
+    compared, best = table.compared, table.compared.best
+    tied = {row: own for row, own in enumerate(compared.standings) if own.word is Word.TIED}
     if best is None or not tied:
         return
+    needed = {
+        row: number
+        for row, own in tied.items()
+        if own.difference and (number := seeds_needed(own.difference, compared.rule)) is not None
+    }
     if needed:
         row = min(needed, key=needed.__getitem__)
         names = f"{table.name(best)} and {table.name(row)}"
@@ -270,10 +310,11 @@ def _notes(table: TasksTable) -> Iterator[str]:
             "difference of this size with 80% power"
         )
     told = compared.verdicts(best)
-    if apart := [table.name(i) for i in tied if told[i].keys() & {Word.BETTER, Word.WORSE}]:
+    if apart := [table.name(row) for row in tied if told[row].keys() & {Word.BETTER, Word.WORSE}]:
+        values = ", ".join(table.over)
         yield (
-            f"some tasks tell {listed(apart).en} from {table.name(best)}: `attnexp results` "
-            "without --over has the table of each task"
+            f"some tasks tell {listed(apart).en} from {table.name(best)}: `attnexp results "
+            f"--where` with a value of {values} has the table of a task"
         )
 
 

@@ -112,8 +112,10 @@ def _answer(
     )
     if outcome is TableOutcome.NOT_SHOWN:
         few, margin = found.pairs < rule.least, asked.how not in TOLD_APART
-        needed = rule.least if few else None if margin else seeds_needed(found, rule)
-        if not margin and (rule.sign * found.mean > 0) is (asked.how == "better than"):
+        needed = None if margin else seeds_needed(found, rule)
+        if few and needed is None:
+            because += f"; {rule.least} {table.unit.many.en} are the fewest that decide"
+        elif not margin and (rule.sign * found.mean > 0) is (asked.how == "better than"):
             because += "; so far it is the other way"
         elif needed is not None and not rule.overlap:
             rows = [panel[one], panel[other]]

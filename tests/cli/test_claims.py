@@ -492,6 +492,8 @@ def test_a_verdict_that_is_required_ends_the_command(write, claims):
     with pytest.raises(CommandEnded, match="4"):
         claims("mine", "--require", "not reproduced")
     assert "choose" in claims("mine", "--require", "true", code=2)
+    told = claims("mine", "--dry-run", "--require", "reproduced", code=2)
+    assert "--dry-run gives no verdict: leave out --require" in told
 
 
 def test_a_prediction_is_stored_before_the_first_run(write, claims, stored):

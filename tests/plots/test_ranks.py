@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -14,13 +16,18 @@ from attnexp.select.configurations import comparisons
 def compared(write_run, tmp_path):
     """The comparisons of errors of shape (models, data sets, seeds), by the model's name."""
 
-    def compare(values):
+    def compare(values, **more):
         for model, sets in values.items():
             for number, seeds in enumerate(sets):
                 for seed, value in enumerate(seeds):
                     write_run(
                         f"{model}-{number}-{seed}",
-                        {"seed": seed, "model._target_": model, "data._target_": f"d{number}"},
+                        {
+                            "seed": seed,
+                            "model._target_": model,
+                            "data._target_": f"d{number}",
+                            **more,
+                        },
                         choices={"model": model, "data": f"d{number}"},
                         metrics={"test_mse": value},
                     )
@@ -46,8 +53,7 @@ def test_dots_are_mean_ranks_and_bars_join_rows_that_are_not_told_apart(compared
     assert name == "ranks"
     assert labels == [list(own)[i] for i in np.argsort(ranks)]
     assert dots.get_xdata() == pytest.approx(sorted(ranks))
-    joined = [bar.get_ydata() for bar in bars]
-    assert [sorted(np.round(ends).astype(int)) for ends in joined] == [[0, 1], [2, 3]]
+    assert [[*bar.get_ydata()] for bar in bars] == [[0, 1], [2, 3]]
 
 
 def test_text_is_chinese_if_asked(compared):
@@ -62,3 +68,15 @@ def test_few_data_sets_or_one_row_are_not_drawn(compared, own, tmp_path):
     assert list(draw_ranks(several, Options())) == []
     with pytest.raises(RequestError, match="there is no ranks to draw: ranks take six data sets"):
         list(drawn(several, tmp_path, kinds=["ranks"]))
+
+
+def test_rows_and_ranks_are_those_of_the_table(compared, succeeds):
+    """Also where rows have other settings in some data sets, and with values of data_seed."""
+    own = values(sets=8)
+    own["a"][7] = []
+    ((_, figure),) = draw_ranks(compared(own, data_seed=3), Options())
+    shown = json.loads(succeeds("results", "--over", "data", "--format", "json").stdout)["rows"]
+    (axes,) = figure.axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == [row["model"] for row in shown]
+    assert axes.lines[0].get_xdata() == pytest.approx([row["mean_rank"] for row in shown])

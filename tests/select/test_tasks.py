@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -91,10 +91,19 @@ def test_verdicts_by_task_are_those_of_each_table():
     assert (words[Word.BETTER], words[Word.WORSE], words[Word.TIED]) == (1, 2, 1)
 
 
-def test_groups_are_the_rows_next_to_each_other_that_are_not_told_apart():
+def test_tied_rows_are_the_largest_sets_of_which_no_two_are_told_apart():
     rng = np.random.default_rng(3)
-    values = rng.normal(size=(10, 5, 6)) + np.array([0, 0.1, 3, 3.1, 9])[:, None]
-    assert OverTasks([*map(task, values)], 5).groups == [[0, 1], [2, 3]]
+    values = rng.normal(size=(10, 6, 6)) + np.array([0, 0.1, 0.6, 3, 3.1, 9])[:, None]
+    found = OverTasks([*map(task, values)], 6)
+    told = [
+        {row for row, own in enumerate(found.beside(i)) if own.word in (Word.BETTER, Word.WORSE)}
+        for i in range(6)
+    ]
+    sets = [{*each} for n in range(2, 7) for each in combinations(range(6), n)]
+    alike = [own for own in sets if not any(told[row] & own for row in own)]
+    largest = [own for own in alike if not any(own < other for other in alike)]
+    assert sorted(map(sorted, found.tied)) == sorted(map(sorted, largest))
+    assert len(largest) > 1
 
 
 def test_a_row_without_some_tasks_is_compared_on_the_others():

@@ -164,9 +164,11 @@ def test_notes_say_what_a_verdict_lacks(suite, frame):
     ("over", "request_", "sentence"),
     [
         (("data",), {"by": ("data",)}, "rows are in a task, and --over data tells tasks apart"),
-        (("optim",), {}, "--over optim: 1 task with results: two are needed"),
-        (("data",), {"metrics": ("neighbours",)}, "--over data: d0: neighbours describes"),
-        (("data",), {"by": ("model", "data.noise")}, "rows differ in data.noise: add it to --over"),
+        (("optim", "data"), {}, "d0: runs differ in data.noise: add it to --over"),
+        (("data",), {"by": ("model",)}, "d0: runs differ in data.noise: add it to --over"),
+        (("model",), {}, "--over model: a: runs differ in data: add it to --over"),
+        (("model", "data", "data.noise"), {}, "nothing but the task tells rows apart"),
+        (("data", "data.noise"), {"metrics": ("neighbours",)}, "d0, 0.1: neighbours describes"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(frame, over, request_, sentence):
@@ -176,19 +178,77 @@ def test_what_cannot_be_compared_is_refused(frame, over, request_, sentence):
             for task in range(2)
             for noise in (0.1, 0.2)
             for model in "ab"
-            for own, fields in [
-                run(
-                    model,
-                    f"d{task}",
-                    0,
-                    {"test_mse": 1.0, "neighbours": 2.0},
-                    **{"data.noise": noise},
-                )
-            ]
+            for metrics in [{"test_mse": 1.0, "neighbours": 2.0}]
+            for own, fields in [run(model, f"d{task}", 0, metrics, **{"data.noise": noise})]
         )
     )
     with pytest.raises(RequestError, match=sentence):
         over_tasks(runs, over, TableRequest(**request_))
+
+
+def test_one_task_is_refused(suite):
+    with pytest.raises(RequestError, match="--over data: 1 task with results: two are needed"):
+        report(suite(drawn(0.0, 1.0, tasks=1)))
+
+
+def test_notes_name_tasks_without_a_result_and_runs_that_diverged(frame):
+    runs = [
+        run(model, f"d{task}", seed, {"test_mse": None if task == 3 else seed + gap})
+        for model, gap in (("a", 0.0), ("b", 0.5))
+        for task in range(7)
+        for seed in range(3)
+    ]
+    for _, fields in runs[:2]:
+        fields |= {"status": "failed", "error": f"{DIVERGED}loss", "metrics": {"test_mse": None}}
+    notes = report(frame(*runs)).notes
+    assert "without a result: d3" in notes
+    assert "2 runs diverged: each counts as the worst value of its task" in notes
+
+
+def test_tasks_that_are_no_data_share_their_seeds(frame):
+    runs = frame(
+        *(
+            run(model, "sine", seed, {"test_mse": seed + width}, **{"model.width": width})
+            for model in "ab"
+            for width in range(6)
+            for seed in range(2)
+        )
+    )
+    shared = [note for note in report(runs, "model.width").notes if "share what these draw" in note]
+    assert len(shared) == 1
+    assert not [note for note in report(suite_of_data(frame)).notes if "share what" in note]
+
+
+def suite_of_data(frame):
+    """A frame of two models on six data sets."""
+    return frame(
+        *(
+            run(model, f"d{task}", seed, {"test_mse": seed + gap})
+            for model, gap in (("a", 0.0), ("b", 0.5))
+            for task in range(6)
+            for seed in range(2)
+        )
+    )
+
+
+def test_rows_that_are_alike_are_all_best(suite):
+    values = drawn(0.0)
+    found = report(suite({"a": values["m0"], "b": values["m0"]}))
+    assert found.verdicts == ["a and b have the best mean rank, 1.5 over 10 tasks"]
+    assert "-0" not in as_text(found)
+
+
+def test_rows_that_share_few_tasks_lack_a_verdict(suite):
+    values = drawn(0.0, 1.0)
+    values["m1"][4:] = [[]] * 6
+    notes = report(suite(values)).notes
+    assert "m1 shares 4 tasks with the best row: 6 are the fewest that decide" in notes
+
+
+def test_tasks_of_few_seeds_have_no_verdict_of_their_own(suite):
+    rows = {row["model"]: row for row in report(suite(drawn(0.0, 5.0, seeds=3))).records}
+    assert [rows["m1"][f"tasks_{word}"] for word in ("better", "tied", "worse")] == [0, 0, 0]
+    assert rows["m1"]["standing"] == "worse"
 
 
 def test_required_sentences_are_of_the_verdict_over_tasks(suite):

@@ -1,6 +1,7 @@
 """Sentences that a table has to bear out, against the signs of the differences counted by hand."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -73,6 +74,16 @@ def test_a_margin_is_held_against_both_ends_of_the_interval(sweep_of):
     wide = sweep_of({"a": LOW, "b": BOTH})
     for sentence in ("b equal to a within 0.1", "b not worse than a within 0.1"):
         assert outcomes(wide, sentence) == [TableOutcome.NOT_SHOWN]
+
+
+def test_below_six_seeds_it_says_how_many_would_do_and_not_the_fewest(sweep_of):
+    few = sweep_of({"a": [0.10, 0.30, 0.20], "b": [0.12, 0.20, 0.31]})
+    (answer,) = asked(few, "a better than b")
+    needed = int(re.search(r"about (\d+) would do", answer.because)[1])
+    assert needed > 20
+    equal = sweep_of({"a": [0.1, 0.3], "b": [0.3, 0.1]})
+    (answer,) = asked(equal, "a better than b")
+    assert "6 seeds are the fewest that decide" in answer.because
 
 
 @pytest.mark.parametrize("seed", range(15))
