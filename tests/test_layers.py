@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 900,
     "attend": 385,
     "course": 497,
-    "cli": 2_379,
+    "cli": 2_384,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -37,6 +37,10 @@ EPILOG = """examples:
 """
 
 
+FIRST_LOOK = ("sine", "copy", "reverse")
+"""Trials that take a few minutes together at the level quick."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CardOptions:
     """The trials of a card, their size, and the rows.
@@ -152,6 +156,10 @@ def _card(words: Sequence[str], options: CardOptions, output: Path | None) -> "C
             console.print_line(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
         return None
     place.require_writable()
+    if options.trials == () and len(tasks) > len(FIRST_LOOK):
+        console.print_line(
+            f"{len(tasks)} trials at {seeds} seeds; --trials {','.join(FIRST_LOOK)} is a first look"
+        )
     minutes = options.minutes or MINUTES[level]
     effort = Effort(level, seeds, minutes, options.device, options.config_dir)
     return _written(place, make_card(rows, tasks, effort))
