@@ -79,7 +79,7 @@ clean: ## remove .venv and what tools left behind
 	touch $@
 
 .venv/installed: .venv/created pyproject.toml constraints.txt
-	$(PIP) --editable .
+	$(PIP) --editable '.[all]'
 	touch $@
 
 .venv/tested: .venv/installed

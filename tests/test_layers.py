@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 778,
+    "core": 785,
     "version": 1,
     "stats": 720,
     "scores": 636,
@@ -63,26 +63,26 @@ MOST_LINES = {
     "attention": 1_074,
     "architectures": 1_893,
     "d2l": 788,
-    "data": 2_296,
-    "tasks": 983,
+    "data": 2_298,
+    "tasks": 982,
     "runs": 1_983,
     "select": 1_124,
-    "tables": 2_526,
-    "plots": 2_187,
+    "tables": 2_529,
+    "plots": 2_188,
     "report": 509,
     "trackers": 184,
     "imported": 813,
     "training": 2_079,
-    "config": 1_918,
+    "config": 1_917,
     "sweeps": 1_915,
     "notebooks": 104,
     "probe": 862,
     "tracing": 307,
-    "cards": 1_096,
+    "cards": 1_106,
     "claims": 900,
     "attend": 385,
     "course": 497,
-    "cli": 2_384,
+    "cli": 2_387,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

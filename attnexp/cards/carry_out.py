@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,10 @@ from attnexp.cards.lines import FOLDER, LATE, Effort, are_done, compared
 from attnexp.cards.numbers import MeasuredRow, row_result, trial_result
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import SizedTrial
+from attnexp.config.documents import read_document
+from attnexp.config.groups import choices
 from attnexp.config.probing import probe_missing
+from attnexp.config.schema import TARGET, require_packages
 from attnexp.core import console
 from attnexp.core.errors import (
     FULL,
@@ -45,6 +49,7 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
 
     for row in rows:  # a setting of an architecture needs one that has it, which trials choose
         jobs_of(effort.line([word for word in row.words if not word.startswith("arch.")]))
+    _name_missing_packages(tasks)
     start = time.monotonic()
     trials: list[TrialResult] = []
     given_up: dict[str, RowResult] = {}
@@ -81,6 +86,18 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effo
         trials=trials,
         results_version=RESULTS_VERSION,
     )
+
+
+def _name_missing_packages(tasks: Sequence[SizedTrial]) -> None:
+    """Say which trials need a package that is not installed: their rows get no number."""
+    files = {f"data={choice.name}": choice.path for choice in choices("data")}
+    for task in tasks:
+        for word in files.keys() & set(task.words):
+            target = read_document(files[word], dict[str, Any])[TARGET]
+            try:
+                require_packages({target: task.name})
+            except RequestError as error:
+                console.warn_aside(f"not measured: {error}")
 
 
 def measured(task: SizedTrial, row: CardRow, effort: Effort) -> MeasuredRow:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn
 from attnexp.cli.candidates import files
 from attnexp.cli.parser import parser_of
 from attnexp.cli.verbs import ASKED, VERBS
+from attnexp.core.packages import require_package
 from attnexp.runs.settings import GROUPS
 
 EPILOG = """examples:
@@ -27,11 +28,12 @@ def main(
 ) -> None:
     """Complete command lines by the tab key.
 
-    Prints the code that the shell evaluates.
+    Prints the code that the shell evaluates. Raises RequestError without the package argcomplete.
 
     Args:
         shell: the shell that evaluates it
     """
+    require_package("argcomplete", "attnexp[completion]", "completion")
     from argcomplete.shell_integration import shellcode
 
     sys.stdout.write(shellcode(["attnexp"], shell=shell, complete_arguments=["-o", "nospace"]))

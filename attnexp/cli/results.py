@@ -9,6 +9,7 @@ from attnexp.cli.parser import Argument
 from attnexp.cli.renaming import Labels, asked_names
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError
+from attnexp.core.language import speaking
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.tables.formats import Output, emit
 from attnexp.tables.grid import EXIT_CODES, ROWS, Report, TableAnswer
@@ -95,6 +96,7 @@ def main(
     metric: arguments.Names = (),
     sort: str | None = None,
     labels: Labels = (),
+    lang: arguments.Language | None = None,
     gathered: GatheredOptions,
     tables: arguments.OutputOptions,
     limit: arguments.Limit | None = None,
@@ -144,7 +146,8 @@ def main(
         report = _table_over_tasks(frame, metrics, limit, gathered)
     else:
         report = _table_of_rows(frame, metrics, sort, top, limit, gathered, output.columns)
-    emit(report, output)
+    with speaking(output.language(lang)):
+        emit(report, output)
     _end(report, is_printed=output.path is None and output.form != "csv")
 
 

@@ -4,7 +4,6 @@ A plain constructor signature is the schema of its YAML: a name that is not a pa
 another type and a parameter without a value are refused before anything runs.
 """
 
-import importlib.util
 import inspect
 import math
 import re
@@ -20,6 +19,7 @@ import msgspec
 
 from attnexp.config.unknown import SHOWN, UnknownSettingError
 from attnexp.core.errors import RequestError, choices_text, message, nearest_text, shortened_value
+from attnexp.core.packages import require_package
 
 WORDS = {
     "int": "a whole number",
@@ -74,8 +74,7 @@ def require_packages(choices: Mapping[str, str]) -> None:
         found = import_target({TARGET: target}, choice.partition("=")[0])
         packages: Mapping[str, str] = getattr(found, "packages", {})
         for package, source in packages.items():
-            if importlib.util.find_spec(package) is None:
-                raise RequestError(f"{choice} needs the package {package}: pip install '{source}'")
+            require_package(package, source, choice)
 
 
 def check_settings(

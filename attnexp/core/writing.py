@@ -4,8 +4,10 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-import regex
+from attnexp.core.packages import require_package
 
 
 class Writing(ABC):
@@ -65,23 +67,35 @@ class Words(Writing):
     """
 
     def split(self, text: str) -> list[str]:
-        return [symbol for symbol in _WORD.findall(plain(text)) if not symbol.isspace()]
+        return [symbol for symbol in _compiled(_WORD).findall(plain(text)) if not symbol.isspace()]
 
     def join(self, symbols: Sequence[str]) -> str:
         text = ""
         for symbol in symbols:
-            close = not text or _OPENS.search(text) or _CLOSES.match(symbol)
-            dense = _DENSE.search(text[-1:]) and _DENSE.match(symbol)
+            close = not text or _compiled(_OPENS).search(text) or _compiled(_CLOSES).match(symbol)
+            dense = _compiled(_DENSE).search(text[-1:]) and _compiled(_DENSE).match(symbol)
             text += symbol if close or dense else f" {symbol}"
         return text
 
 
 _LETTERS = r"[[\p{L}\p{M}\p{N}_]--\p{Han}]+"
-_WORD = regex.compile(rf"\p{{Han}}|{_LETTERS}(?:['\u2019.\-]{_LETTERS})*|\X", regex.V1)
-_OPENS = regex.compile(r"[\p{Ps}\p{Pi}¿¡]$")
-_CLOSES = regex.compile(r"[\p{Pe}\p{Pf}\p{Terminal_Punctuation}…%]")
-_DENSE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}[[\p{ea=W}\p{ea=F}]&&\p{P}]]", regex.V1)
+_WORD = rf"(?V1)\p{{Han}}|{_LETTERS}(?:['\u2019.\-]{_LETTERS})*|\X"
+_OPENS = r"[\p{Ps}\p{Pi}¿¡]$"
+_CLOSES = r"[\p{Pe}\p{Pf}\p{Terminal_Punctuation}…%]"
+_DENSE = r"(?V1)[\p{Han}\p{Hiragana}\p{Katakana}[[\p{ea=W}\p{ea=F}]&&\p{P}]]"
 """Scripts without spaces between words: Chinese and Japanese, their wide punctuation included."""
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    """Return a compiled pattern of the package regex, which only texts of words need.
+
+    Raises RequestError if it is not installed.
+    """
+    require_package("regex", "attnexp[text]", "a text of words")
+    import regex
+
+    return regex.compile(pattern)
 
 
 def plain(text: str) -> str:

@@ -7,10 +7,6 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Literal
 
-from babel import Locale
-from babel.dates import format_date, tokenize_pattern
-from babel.localedata import locale_identifiers
-
 CLDR_FORMATS = ("short", "medium", "long", "full")
 """Names of the formats that CLDR has for every locale."""
 
@@ -69,6 +65,9 @@ def date_forms(locales: Sequence[str], formats: Sequence[str], years: range) -> 
 
 
 def _pieces(locale: str, format: str, years: range) -> tuple[Piece, ...]:
+    from babel import Locale
+    from babel.dates import tokenize_pattern
+
     named = format in CLDR_FORMATS
     pattern = Locale.parse(locale).date_formats[format].pattern if named else format
     pieces = []
@@ -100,6 +99,8 @@ def _pieces(locale: str, format: str, years: range) -> tuple[Piece, ...]:
 @cache
 def _field(locale: str, letter: str, count: int, years: range) -> Piece:
     """Return a field of a pattern, with each of its values written once."""
+    from babel.dates import format_date
+
     examples = {
         "year": [datetime.date(year, 1, 1) for year in years],
         "month": [datetime.date(2000, month, 1) for month in range(1, 13)],
@@ -111,6 +112,8 @@ def _field(locale: str, letter: str, count: int, years: range) -> Piece:
 
 
 def _check_locale(locale: str) -> None:
+    from babel.localedata import locale_identifiers
+
     known = sorted(locale_identifiers())
     if locale in known:
         return

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 import torch
 from jaxtyping import Int
@@ -70,6 +71,8 @@ class Dates(Sequences):
     not within 1000 to 9999, more examples than dates, an unknown locale, a format of other fields
     or without exactly one year, month and day, and for a text that means two dates.
     """
+
+    packages = MappingProxyType({"babel": "attnexp[dates]"})
 
     first_year: int = 1950
     last_year: int = 2049

@@ -1,6 +1,7 @@
 """Text of the user's own: a file of sources and their targets."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import torch
@@ -43,6 +44,7 @@ class Pairs(TextPairs):
     """
 
     spec: Seq2SeqSpec
+    packages = MappingProxyType({"regex": "attnexp[text]"})
 
     def __init__(
         self,

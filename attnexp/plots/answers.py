@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 
 from attnexp.core.writing import Characters, Spaced, Words
 from attnexp.runs.attention import NAMES, Map, visible
 from attnexp.runs.folder import Run
 
-WRITINGS = (Spaced(), Characters(), Words())
-"""The ways in which predictions.csv may have joined symbols."""
+WRITINGS = (Spaced(), Characters(), *((Words(),) if find_spec("regex") else ()))
+"""The ways in which predictions.csv may have joined symbols: words if their package is there."""
 
 NOTHING = "\N{EN DASH}"
 """The label of a place behind the end of an answer."""

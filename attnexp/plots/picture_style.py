@@ -20,6 +20,7 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
+from attnexp.core.packages import require_package
 from attnexp.plots.fonts import add_fonts, add_installed
 from attnexp.plots.names import VENUES
 from attnexp.plots.style import (
@@ -183,7 +184,7 @@ def of_venue(name: str) -> Style:
 
     The sizes are those of the type and of one column; the height is that of slides alone.
 
-    Raises RequestError for a name that tueplots does not have.
+    Raises RequestError for a name that tueplots does not have, and if it is not installed.
     """
     bundles = _bundles()
     if name not in bundles:
@@ -196,6 +197,7 @@ def of_venue(name: str) -> Style:
 
 def _bundles() -> Mapping[str, Callable[[], Mapping[str, Any]]]:
     """Return the bundles of the venues that the installed tueplots has."""
+    require_package("tueplots", "attnexp[venues]", "--venue")
     from tueplots import bundles
 
     return {name: getattr(bundles, name) for name in VENUES if hasattr(bundles, name)}

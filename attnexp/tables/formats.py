@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from rich.cells import cell_len
 from attnexp.core import console
 from attnexp.core.console import aligned
 from attnexp.core.errors import RequestError, choices_text
-from attnexp.core.language import Phrase, translate
+from attnexp.core.language import LANGUAGES, Phrase, translate, usual_language
 from attnexp.runs.files import write_output
 from attnexp.tables.grid import Grid, Report, column_names, with_columns
 from attnexp.tables.latex import as_latex, filled
@@ -56,6 +57,11 @@ class Output:
     path: Path | None = None
     columns: Sequence[str] = ()
     paper: Paper = field(default_factory=Paper)
+
+    def language(self, asked: str | None) -> str:
+        """Return the language of the text: English for programs, else as asked or by the locale."""
+        is_read = self.form not in ("csv", "json")
+        return asked or usual_language(os.environ) if is_read else LANGUAGES[0]
 
     @property
     def on_screen(self) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from jaxtyping import Int
-from rapidfuzz.distance import Levenshtein
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
@@ -88,6 +87,8 @@ def error_rate(
     An edit inserts, deletes or replaces a symbol. Of several references of an answer the one with
     the fewest edits counts, and of such ones the longest.
     """
+    from rapidfuzz.distance import Levenshtein
+
     edits = length = 0
     for answer, right in zip(answers, references, strict=True):
         fewest, longest = min((Levenshtein.distance(answer, own), -len(own)) for own in right)

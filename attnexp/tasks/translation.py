@@ -1,13 +1,10 @@
 """Text to text: BLEU, chrF and the character error rate."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import ClassVar, Literal
-
-import regex
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 from attnexp.tasks import seq2seq
 from attnexp.tasks.base import Metric
@@ -24,16 +21,24 @@ class TokenizedTexts(Texts):
     tokenize: Tokenizer = "13a"
 
 
-def _score(texts: Texts, metric: BLEU | CHRF) -> float:
+def _score(texts: Texts, corpus_score: Callable[..., Any]) -> float:
     """Return a metric of all answers together.
 
     sacrebleu takes the first reference of each example, the second, ..., None if there is none.
     """
-    return metric.corpus_score(texts.answers, list(zip_longest(*texts.references))).score
+    return corpus_score(texts.answers, list(zip_longest(*texts.references))).score
 
 
 def _bleu(texts: TokenizedTexts) -> float:
-    return _score(texts, BLEU(tokenize=texts.tokenize))
+    from sacrebleu.metrics.bleu import BLEU
+
+    return _score(texts, BLEU(tokenize=texts.tokenize).corpus_score)
+
+
+def _chrf(texts: Texts) -> float:
+    from sacrebleu.metrics.chrf import CHRF
+
+    return _score(texts, CHRF().corpus_score)
 
 
 def _bleu_chance(texts: TokenizedTexts) -> float | None:
@@ -64,7 +69,7 @@ TRANSLATION_METRICS = (
     ),
     Metric(
         "chrf",
-        lambda texts: _score(texts, CHRF()),
+        _chrf,
         "chrF2 of all decoded answers together, by sacrebleu (Popović 2015)",
         better="higher",
         unit="of 100",
@@ -82,11 +87,8 @@ TRANSLATION_METRICS = (
 )
 
 
-_LETTER = regex.compile(r"\p{L}")
-_HAN = regex.compile(r"\p{Han}")
-_DENSE = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
-)
+_LETTER, _HAN = r"\p{L}", r"\p{Han}"
+_DENSE = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
 """Characters of scripts without spaces between words."""
 
 
@@ -97,9 +99,10 @@ def tokenizer_of(references: Iterable[str]) -> Tokenizer:
     is "zh", each Chinese character a word, if more than nine in ten of these are Chinese, and
     otherwise "char", each character a word.
     """
+    import regex
+
     text = "".join(references)
-    letters = len(_LETTER.findall(text))
-    dense, han = len(_DENSE.findall(text)), len(_HAN.findall(text))
+    letters, dense, han = (len(regex.findall(each, text)) for each in (_LETTER, _DENSE, _HAN))
     if 2 * dense <= letters:
         return "13a"
     # of ten Japanese characters at least one is a kana
@@ -116,6 +119,7 @@ class Translation(TextTask):
     Raises ValueError for num_shown below 1.
     """
 
+    packages = MappingProxyType(dict.fromkeys(("sacrebleu", "rapidfuzz", "regex"), "attnexp[text]"))
     primary = "bleu"
     text_metrics = TRANSLATION_METRICS
     metrics: ClassVar[tuple[Metric, ...]] = (*TRANSLATION_METRICS, *seq2seq.METRICS)

@@ -1,5 +1,6 @@
 """The loop over the trials and rows of a card, with sweeps that train nothing."""
 
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,18 @@ def test_an_unknown_choice_is_refused_before_anything_runs(ends):
     with pytest.raises(RequestError, match="boxcar"):
         make_card([row_of(["model=boxcr"]), ROWS[1]], TASKS, EFFORT)
     assert begun == []
+
+
+def test_a_trial_whose_package_is_missing_is_named_before_the_first_row(ends, monkeypatch, capsys):
+    begun = ends({"gaussian": KeyboardInterrupt()})
+    trial = msgspec.structs.replace(TASKS[1].trial, words=["data=dates", "arch=rnn"])
+    tasks = [TASKS[0], replace(TASKS[1], trial=trial)]
+    monkeypatch.setitem(sys.modules, "babel", None)
+    with pytest.raises(KeyboardInterrupt):
+        make_card(ROWS, tasks, EFFORT)
+    assert begun == ["gaussian"]
+    note = "note: not measured: second needs the package babel: pip install 'attnexp[dates]'\n"
+    assert note in capsys.readouterr().err
 
 
 def no_room():

@@ -643,3 +643,18 @@ def test_rows_are_compared_over_data_sets(results):
 )
 def test_what_is_not_of_rows_over_tasks_is_refused(results, words, sentence):
     assert sentence in results("--over", "data", *words, code=2)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_a_table_is_chinese_on_request_and_by_the_locale_but_not_for_programs(
+    results, monkeypatch
+):
+    english = {form: results("--format", form) for form in ("csv", "json", "table")}
+    chinese = results("--lang", "zh")
+    assert "判定" in chinese
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert results() == chinese
+    assert results("--lang", "en", "--format", "table") == english["table"]
+    assert {form: results("--format", form) for form in ("csv", "json")} == {
+        form: english[form] for form in ("csv", "json")
+    }

@@ -1,5 +1,6 @@
 import datetime
 import re
+import sys
 from functools import cache
 from typing import Any
 
@@ -204,3 +205,10 @@ def test_there_is_a_space_also_where_no_text_has_one():
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         build(**settings)
+
+
+def test_without_babel_one_sentence_says_how_to_get_it(refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "babel", None)
+    assert refused("data=dates") == (
+        "attnexp: data=dates needs the package babel: pip install 'attnexp[dates]'\n"
+    )

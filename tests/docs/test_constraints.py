@@ -10,7 +10,10 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS = ("joblib", "slurm", "tensorboard", "nile", "exercises")
+EXTRAS = (
+    *("dates", "text", "venues", "completion", "nile"),
+    *("joblib", "slurm", "tensorboard", "exercises"),
+)
 
 
 def pins(name: str) -> dict[str, Version]:

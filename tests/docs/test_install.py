@@ -5,6 +5,7 @@ import tomllib
 
 import pytest
 from conftest import ROOT
+from packaging.requirements import Requirement
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 INSTALL = ROOT / "docs" / "install.md"
@@ -20,8 +21,11 @@ def test_a_page_installs_from_a_clone_and_names_extras_that_there_are(page):
     assert {extra for _, extra in found if extra} <= {*EXTRAS}
 
 
-def test_the_page_of_installing_names_every_extra_of_users():
+def test_the_page_of_installing_has_what_every_extra_of_users_installs():
     section = INSTALL.read_text().partition("## Extras")[2].partition("## ")[0]
-    named = {*re.findall(r"`(\w+)`", section.partition("extras are")[2])}
-    assert named == {*EXTRAS} - {"test", "docs", "lint"}
+    told = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", section, re.M))
+    assert told.keys() == {*EXTRAS} - {"test", "docs", "lint"}
+    assert EXTRAS["all"] == [f"attnexp[{told.pop('all').replace('`', '').replace(' ', '')}]"]
+    for extra, cell in told.items():
+        assert cell.split(", ") == [Requirement(line).name for line in EXTRAS[extra]]
     assert FORM.search(INSTALL.read_text())

@@ -1,5 +1,6 @@
 """The style of pictures: size, colours, type, title and names."""
 
+import sys
 import warnings
 from dataclasses import replace
 from io import BytesIO
@@ -74,6 +75,12 @@ def test_a_venue_has_its_type_and_its_nearest_name():
     assert picture_style.of_venue("icml2024").sizes["legend.fontsize"] == 6
     with pytest.raises(RequestError, match=r"--venue: 'nips2024' is not a choice.*'neurips2024'"):
         picture_style.of_venue("nips2024")
+
+
+def test_a_venue_needs_tueplots(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tueplots", None)
+    with pytest.raises(RequestError, match=r"--venue needs the package tueplots: pip install 'att"):
+        picture_style.of_venue("icml2024")
 
 
 @pytest.mark.check

@@ -213,7 +213,7 @@ def test_differences_that_vary_by_rounding_do_not_vary():
     accuracies = np.array([0.91, 0.93, 0.97], dtype=np.float32)
     both = accuracies, accuracies + np.float32(1e-8)
     values = [{seed: {0: float(v)} for seed, v in enumerate(own)} for own in both]
-    assert set(paired(*values).values()) == {0.0}
+    assert set(paired(values[0], values[1]).values()) == {0.0}
     assert (every_pair(values)[1] == 0.0).all()
 
 

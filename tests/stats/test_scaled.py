@@ -97,7 +97,7 @@ def test_ordinary_numbers_keep_their_bits(seed):
     by_seed = [{s: {0: v} for s, v in enumerate(rows[:, i].tolist())} for i in range(3)]
     pairs = np.stack([rows[:, a] - rows[:, b] for a, b in ((0, 1), (0, 2), (1, 2))], axis=1)
     assert every_pair(by_seed)[1].tolist() == pairs.tolist()
-    assert list(paired(*by_seed[:2]).values()) == pairs[:, 0].tolist()
+    assert list(paired(by_seed[0], by_seed[1]).values()) == pairs[:, 0].tolist()
     assert scaled.scaled(first) == (first, 1.0)
     assert (scaled.factors(abs(pairs).max(axis=0)) == 1).all()
 

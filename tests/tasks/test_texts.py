@@ -1,5 +1,6 @@
 """Metrics of what a model writes, held against cases worked out by hand."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -93,3 +94,11 @@ def test_chinese_that_is_nearly_right_has_nearly_all_of_bleu():
     assert Translation().measure_texts(texts)["bleu"] > 85
     (note,) = Translation(tokenize="13a").text_notes(texts)
     assert "task.tokenize=zh suits it" in note
+
+
+@pytest.mark.parametrize("package", ["sacrebleu", "rapidfuzz", "regex"])
+def test_without_a_package_one_sentence_says_how_to_get_it(refused, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert refused("data=reverse", "task=translation") == (
+        f"attnexp: task=translation needs the package {package}: pip install 'attnexp[text]'\n"
+    )
