@@ -646,9 +646,7 @@ def test_what_is_not_of_rows_over_tasks_is_refused(results, words, sentence):
 
 
 @pytest.mark.usefixtures("sweep")
-def test_a_table_is_chinese_on_request_and_by_the_locale_but_not_for_programs(
-    results, monkeypatch
-):
+def test_a_table_is_chinese_on_request_and_by_the_locale_but_not_for_programs(results, monkeypatch):
     english = {form: results("--format", form) for form in ("csv", "json", "table")}
     chinese = results("--lang", "zh")
     assert "判定" in chinese
