@@ -301,8 +301,8 @@ def _caption(table: ResultsTable, request: TableRequest) -> Text:
         sentences.append(_alone(table))
     if table.portions > 1:
         sentences.append(
-            f"{table.unit.many.en.capitalize()} came in {table.portions} portions: verdicts hold "
-            "at 5% together."
+            f"From the sixth on, {table.unit.many.en} came in {table.portions} portions: verdicts "
+            "hold at 5% together."
         )
     tuned = set(table.frame.data["tuned"])
     if len(tuned) == 1 and None not in tuned:
