@@ -315,7 +315,7 @@ def _older(table: ResultsTable) -> Iterable[str]:
         changed = listed(sorted({name for pair in pairs for name in changed_modules(*pair)})).en
         yield (
             f"means leave out {older} of the same settings and seed, of other code "
-            f"({codes}; changed: {changed}): {_by_code(table)}"
+            f"({codes}; changed: {changed}), which count as an earlier look: {_by_code(table)}"
         )
 
 

@@ -60,7 +60,9 @@ def test_the_caption_counts_the_looks_at_which_there_can_be_a_verdict():
     first, more = at(range(4, 8), "attnexp -m first", 5), at(range(8, 12), "attnexp -m more", 6)
     assert all("portions" not in text for text in captions(*few, *first))
     (text,) = captions(*few, *first, *more)
-    assert text.endswith("From the sixth on, seeds came in 2 portions: verdicts hold at 5% together.")
+    assert text.endswith(
+        "From the sixth on, seeds came in 2 portions: verdicts hold at 5% together."
+    )
     alike = at(range(8, 12), None, 6)
     assert all("portions" not in text for text in captions(*at(range(8), None, 5), *alike))
 
