@@ -1,1 +1,1 @@
-"""Which runs: collecting, testing and grouping them, and their rows."""
+"""Selection of runs: finding, filtering and grouping them, and the samples of their rows."""

@@ -1,7 +1,6 @@
 """Finds run folders and reads their summaries.
 
-A folder that cannot be read is set aside with the reason, and never spoils a table. Needs neither
-pandas nor torch.
+A folder that cannot be read is skipped with the reason. Needs neither pandas nor torch.
 """
 
 import os
@@ -21,25 +20,25 @@ from attnexp.runs.settings import clean
 from attnexp.runs.summary import NoSummaryError, read_summary
 
 OUTPUTS = "outputs"
-"""The folder in which runs are sought by default."""
+"""The default folder of runs."""
 
 CARDS, CLAIMS = (os.path.join(OUTPUTS, name) for name in ("cards", "claims"))
 """The folders of the runs of cards and of claims."""
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "course" / "chapters"
-"""The files of the chapters of the course, each of which has a folder of its name in OUTPUTS."""
+"""The folder of the chapters of the course. The runs of a chapter are in OUTPUTS, by its name."""
 
 BEGUN = "attnexp.log"
-"""The file that a run folder holds before its summary is written."""
+"""The file that marks a run folder before its summary is written."""
 
 
 @dataclass
 class Collected:
-    """The runs below some folders, in order of path, and why other folders were set aside.
+    """The runs below some folders, in order of path, and why other folders were skipped.
 
-    `begun` are folders that a process holds and has written no summary into yet. `others` are the
-    runs of other results versions, which are not compared with `runs`. `of_studies` are those of
-    cards, claims and chapters, by folder, where these were not asked for.
+    `begun` are folders of running processes that have no summary yet. `others` are runs of other
+    results versions, which are not compared with `runs`. `of_studies` counts the runs of cards,
+    claims and chapters that were left out, by folder.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -50,7 +49,7 @@ class Collected:
 
     @property
     def left_out(self) -> list[str]:
-        """Why folders were set aside, and sentences about other runs."""
+        """Why folders were skipped, and sentences on runs that were left out."""
         return [*self.skipped, *self.of_other_versions, *self.apart("results")]
 
     def apart(self, verb: str) -> list[str]:
@@ -63,7 +62,7 @@ class Collected:
 
     @property
     def of_other_versions(self) -> list[str]:
-        """A sentence about the runs of each other results version."""
+        """A sentence on the runs of each other results version."""
         made_by: dict[int | None, list[Run]] = {}
         for run in self.others:
             made_by.setdefault(run.summary.results_version, []).append(run)
@@ -76,16 +75,16 @@ class Collected:
 
 
 def folder_words(runs: Iterable[Run]) -> str:
-    """Return the folders of runs as words of a command, nothing for `outputs`."""
+    """Return the folders of runs as arguments of a command, empty for the default, `outputs`."""
     found = sorted({relative(Path(run.path).parent) for run in runs})
     return "" if found == ["outputs"] else "".join(f" {shlex.quote(each)}" for each in found)
 
 
 def collect_asked(paths: Sequence[str | Path], version: int = RESULTS_VERSION) -> Collected:
-    """Read every run at or below the paths as `collect` does; without paths, those of `outputs`.
+    """Read every run at or below the paths as `collect` does, by default those below `outputs`.
 
-    Without paths the runs of cards, claims and chapters are left out: they are not of the user's
-    own comparison.
+    By default the runs of cards, claims and chapters are left out, as they belong to other
+    comparisons than the user's.
     """
     if paths:
         return collect(paths, version)
@@ -103,8 +102,8 @@ def collect_asked(paths: Sequence[str | Path], version: int = RESULTS_VERSION) -
 def collect(roots: Iterable[str | Path], version: int = RESULTS_VERSION) -> Collected:
     """Read every run at or below the folders; a run that is found twice counts once.
 
-    Runs of other results versions are `others`; `version` 0 is of runs without one. Imported runs
-    have no version and are compared with all.
+    Runs of other results versions are `others`; runs without a version have 0. Imported runs are
+    compared with runs of every version.
 
     Raises RequestError for a path that is not a folder.
     """
@@ -133,9 +132,9 @@ def collect(roots: Iterable[str | Path], version: int = RESULTS_VERSION) -> Coll
 def _below(root: str, skipped: dict[str, None], begun: dict[str, None]) -> Iterator[Run]:
     """Yield the runs at or below `root`, in order of path.
 
-    Hidden folders and links are not followed, and nothing is sought inside a run. A folder that
-    cannot be opened, or that a run has begun in without a summary, adds a sentence to `skipped`, or
-    its path to `begun` if a process holds it.
+    Hidden folders, links and folders inside a run are not searched. Folders that cannot be opened
+    add a sentence to `skipped`, and so do runs without a summary; if a process still holds the run,
+    the path is added to `begun` instead.
     """
     waiting = [root]
     while waiting:

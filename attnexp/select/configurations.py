@@ -23,7 +23,7 @@ DATA_SEED = "data_seed"
 class Configuration:
     """Finished runs of one configuration in order of their seeds, one per seed.
 
-    `label` names its differences from those it is compared with.
+    `label` names the differences from the other configurations of the comparison.
     """
 
     label: str
@@ -40,7 +40,7 @@ class Configuration:
 
 
 class Replaced(NamedTuple):
-    """An older run, and the newer one of the same settings and seed that counts in its place."""
+    """An older run, and the newer run of the same settings and seed that replaces it."""
 
     run: Run
     by: Run
@@ -48,14 +48,14 @@ class Replaced(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Configurations on the same data, which alone can share a picture."""
+    """Configurations on the same data, which can share a picture."""
 
     data: str
     configurations: tuple[Configuration, ...]
 
     @classmethod
     def of(cls, run: Run) -> "Comparison":
-        """Return a run as the only one of a comparison."""
+        """Return the comparison of a single run."""
         return cls(run.data, (Configuration("", (run,)),))
 
     @property
@@ -74,7 +74,7 @@ class Comparison:
     def typical_seed(self) -> int:
         """The common seed whose primary metrics are nearest to their medians; there must be one.
 
-        Distances are in deviations over the common seeds, added up over the configurations.
+        The distance of a seed is summed over the configurations, in standard deviations.
         """
         distances = dict.fromkeys(self.seeds, 0.0)
         for one in self.configurations:
@@ -99,11 +99,11 @@ class Comparison:
 def best_runs(
     frame: Frame, metrics: Sequence[str], sort: str | None, number: int
 ) -> tuple[Frame, list[str]]:
-    """Return the best runs of those on the same data, the best first, and the metrics that rank.
+    """Return the `number` best runs on each data, best first, and the metrics that rank them.
 
-    Runs without a number, and those that were made to tune settings, are not among them. They are
-    ranked by `ranking`, of all metrics if `sort` is one; without metrics by the primary one. Raises
-    RequestError if that does not rank, and if no run has one.
+    The metric is `sort` if that is a metric that ranks, else the first of `metrics`, else the
+    primary metric. Tuning runs and runs without a value are left out. Raises RequestError if the
+    metric does not rank, and if no run has a value.
     """
     frame = without_tuning_runs(frame)[0]
     asked = [sort] if sort in frame.better else metrics[:1]
@@ -123,11 +123,10 @@ def best_runs(
 
 
 def without_repeats(frame: Frame, by: Iterable[str] = ()) -> tuple[Frame, list[Replaced]]:
-    """Return the newest run of each set of settings and seed, a finished one if there is one.
+    """Return the newest run of each set of settings and seed, if possible a finished run.
 
-    Of imported runs the one imported last counts, whatever its end, and a run of attnexp's own is
-    newer than it. Runs that differ in a column of `by` are not of one set. Also returns the older
-    runs: counting two of one seed would count it twice.
+    Of imported runs the last imported counts, finished or not; a run of attnexp's own is newer.
+    Runs that differ in a column of `by` are of different sets. Also returns the older runs.
     """
     names = dict.fromkeys([*frame.differing, *by, "seed"])
     same = frame.groupby(names).ngroup().tolist()
@@ -144,10 +143,10 @@ def without_repeats(frame: Frame, by: Iterable[str] = ()) -> tuple[Frame, list[R
 
 
 def without_tuning_runs(frame: Frame) -> tuple[Frame, int]:
-    """Return the runs but those that were made to tune settings, and the number of these.
+    """Return the frame without tuning runs, and the number of tuning runs.
 
-    They decided which settings are compared, so they are not results. If there is nothing else,
-    they are kept.
+    Tuning runs decided which settings are compared, so they are not results. If there are no other
+    runs, they are kept.
     """
     tuning = frame.data["tuning_run"].astype(bool)
     if tuning.all() or not tuning.any():
@@ -156,10 +155,9 @@ def without_tuning_runs(frame: Frame) -> tuple[Frame, int]:
 
 
 def comparisons(runs: Sequence[Run]) -> list[Comparison]:
-    """Return finished runs, gathered by their data and then by configuration.
+    """Return finished runs, grouped by data and then by configuration.
 
-    Both are in order of their choices and settings, numbers by size, the runs of a configuration in
-    order of their seeds.
+    Both are in natural order of their choices and settings.
     """
     frame = make_frame([run for run in runs if run.finished])
     frame = sort_runs(without_repeats(without_tuning_runs(frame)[0])[0], by=None)
@@ -172,15 +170,15 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
 
 
 def is_data(name: str) -> bool:
-    """Return whether runs that differ in this column have different data."""
+    """Return whether a column is a choice or setting of the data."""
     return name == DATA_SEED or name.partition(".")[0] == "data"
 
 
 def labels(frame: Frame, of_data: bool = False) -> list[str]:
     """Return the differences of each run: choices by their names, settings as `name=value`.
 
-    With `of_data` only the data count, and their choice is always named. A label is never empty:
-    if nothing differs it is the name of the model.
+    The label begins with the model, or, with `of_data`, with the choice of data, followed by the
+    settings of the data only.
     """
     paths = [path for path in varying(frame) if not of_data or is_data(path)]
     first = "data" if of_data else "model"
@@ -192,11 +190,10 @@ def labels(frame: Frame, of_data: bool = False) -> list[str]:
 
 
 def label(frame: Frame, values: Mapping[str, Any], run: Run, short: Mapping[str, str]) -> str:
-    """Return choices by their names and settings as `name=value`.
+    """Return choices by their names and settings as `name=value`, by `short` names and renamed.
 
-    A setting that the run lacks is left out; a setting that it has and that is null is written, but
-    for `data_seed`, which is null unless data are drawn apart. Settings have their `short` names,
-    and names are those of the frame's renaming.
+    Settings that the run lacks are left out, and so is `data_seed` if null. Other settings that are
+    null are written.
     """
     text = ", ".join(
         str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
@@ -207,7 +204,7 @@ def label(frame: Frame, values: Mapping[str, Any], run: Run, short: Mapping[str,
 
 
 def _named(frame: Frame, differing: Sequence[str]) -> Iterable[Configuration]:
-    """Yield the configurations of the runs of a frame, which differ in these columns."""
+    """Yield the configurations of a frame: the groups of runs that agree in these columns."""
     names = labels(frame.first_of_each(differing))
     for name, own in zip(names, frame.groups(differing), strict=True):
         yield Configuration(name, tuple(sorted(own.runs, key=lambda run: run.seed)))

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from pandas.core.groupby import DataFrameGroupBy
 
 RUN = ("folder", "key", "status", "primary")
-"""Columns of every frame that identify the run of a row."""
+"""Columns of every frame that identify a run."""
 
 IGNORED_CHOICES = NEUTRAL | {"experiment"}
-"""Choices by which runs are not compared: those that change no number, and `experiment`, which only
-sets other settings, which are columns themselves."""
+"""Choices by which runs are not compared: neutral choices, and `experiment`, whose settings are
+columns."""
 
 OF_TRAINING = ("optim.", "schedule.", "train.")
-"""The beginnings of settings that have no effect if there are no parameters."""
+"""Prefixes of settings that have no effect without parameters to train."""
 
 FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "results_version": lambda run: run.results_version,
@@ -64,24 +64,22 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "commit": lambda run: run.git.commit[:10] if run.git else None,
     "dirty": lambda run: run.git.dirty if run.git else None,
 }
-"""Columns of every frame that say how a run came about."""
+"""Columns of every frame on the cost, place and origin of a run."""
 
 OF_CODE = ("code", "commit")
-"""The facts that may divide rows: the user's own code, and ten digits of the commit of the
-user's checkout."""
+"""The facts that may divide rows: the user's own code, and the commit of the user's checkout."""
 
 
 @dataclass(frozen=True)
 class Frame:
     """Runs as the rows of a DataFrame, and what its columns are.
 
-    `data` has a row per run; its index is the place of the run in `loaded`, which holds every run
-    that was read. A metric is a column of floats, NaN where missing; every other column has objects
-    as they are, None where missing. `choices` are the columns with the names chosen in the groups,
-    `settings` those with a setting by dotted path, `metrics` those with a metric. `better` is the
-    direction of each metric that ranks, `units` the unit of each that has one, `companions` the
-    metrics shown next to another, by the heads of their columns. `tuned` are the settings that were
-    tuned, `renaming` has the names that readers see in place of labels.
+    `data` has a row per run; the index is the place of the run in `loaded`, which holds every run
+    that was read. Metrics are columns of floats, NaN where missing; other columns are of dtype
+    object, None where missing. `choices`, `settings` and `metrics` are the columns with the choice
+    in each group, with the settings by dotted path, and with the metrics. `better` is the direction
+    of each metric that ranks, `units` the unit of a metric, `companions` the metrics shown next to
+    a metric, by head. `tuned` are the tuned settings, `renaming` the names that readers see.
     """
 
     data: "pd.DataFrame"
@@ -110,7 +108,7 @@ class Frame:
 
     @cached_property
     def finished(self) -> NDArray[np.bool_]:
-        """Whether each run has finished."""
+        """Which runs have finished."""
         return (self.data["status"] == Status.FINISHED).to_numpy()
 
     @property
@@ -125,9 +123,9 @@ class Frame:
 
     @cached_property
     def tuned_by_split(self) -> frozenset[str]:
-        """The settings that were tuned for each seed by itself, if they were so in all runs.
+        """The settings that were tuned for each seed separately, if so in all runs.
 
-        They say nothing of a configuration, whose seeds have several values.
+        These are not part of a configuration, as they differ between its seeds.
         """
         if not self.tuned:
             return frozenset()
@@ -139,13 +137,13 @@ class Frame:
 
     @cached_property
     def differing(self) -> tuple[str, ...]:
-        """The factors in which these runs differ, of those by which runs are compared."""
+        """The factors in which runs differ, without `IGNORED_CHOICES` and `tuned_by_split`."""
         left_out = (IGNORED_CHOICES & {*self.choices}) | self.tuned_by_split
         kept = self.several - left_out
         return tuple(name for name in self.factors if name in kept)
 
     def shown(self, name: str, value: Any) -> Any:
-        """Return a label as readers see it: another name, if the value has one in the column."""
+        """Return the value of a column as readers see it: renamed, if it has another name."""
         if not self.renaming or value is None or name not in (*self.factors, *OF_CODE, "primary"):
             return value
         if name == "primary":
@@ -155,7 +153,7 @@ class Frame:
         return value if renamed == text else renamed
 
     def titles(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the heads of columns: their other names, or else short ones."""
+        """Return the heads of columns: their other names, or else short names."""
         return {
             name: short if (title := self.renaming.title(name)) == name else title
             for name, short in short_names(names).items()
@@ -173,7 +171,7 @@ class Frame:
     def groupby(self, names: Iterable[str]) -> "DataFrameGroupBy[Any, Any]":
         """Return the rows grouped by the values of columns, in order of appearance.
 
-        A missing value is a value, too, and without columns there is one group.
+        Missing values are a group, too. Without columns there is one group.
         """
         import pandas as pd
 
@@ -192,8 +190,8 @@ class Frame:
 def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
     """Return a frame with one row per run, in the order given; missing numbers are NaN.
 
-    A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`. A
-    tuned setting of the training is missing in a run that has no parameters to train.
+    A setting or metric with the name of another column is `config.NAME` or `metrics.NAME`. A tuned
+    setting of the training is missing in a run without parameters to train.
     """
     import pandas as pd
 
@@ -256,7 +254,7 @@ def load_results(*paths: str | Path, results_version: int = RESULTS_VERSION) -> 
     path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
     `peak_memory_mb`), where it ran (`device`, `torch`, `code`, `commit`, ...), `key` and `folder`.
     `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
-    read are left out, and runs of other results versions than `results_version`;
+    read and runs of results versions other than `results_version` are left out;
     `frame.attrs["skipped"]` says which and why.
 
     Raises RequestError for a path that is not a folder.
@@ -269,9 +267,9 @@ def load_results(*paths: str | Path, results_version: int = RESULTS_VERSION) -> 
 
 
 def typed(data: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a DataFrame whose columns of objects have the types that pandas infers.
+    """Return a DataFrame in which pandas infers the types of the columns of objects.
 
-    Whole numbers stay whole next to missing ones.
+    Integers stay integers next to missing values.
     """
     import pandas as pd
 
@@ -281,8 +279,8 @@ def typed(data: "pd.DataFrame") -> "pd.DataFrame":
 def varying(frame: Frame) -> list[str]:
     """Return the choices and settings that differ between the runs.
 
-    A setting that differs only because its group's choice does, such as the hidden size that
-    `additive` alone has, is part of that choice and not counted.
+    A setting that differs only with the choice in its group, such as the hidden size that
+    `additive` alone has, is not counted.
     """
     choices = set(frame.choices)
     found = dict.fromkeys(name for name in frame.differing if name in choices)
@@ -311,26 +309,22 @@ def _typed(column: "pd.Series[Any]") -> Any:
 
 
 def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return all keys in an order that does not depend on the order of the runs.
+    """Return all keys in an order that does not depend on the order of the mappings.
 
-    It is the order in the longest mapping, followed by the additional keys of others. Most runs
-    have the same keys, so few mappings are looked at.
+    The keys of the longest mapping come first, then the additional keys of others.
     """
     shapes = sorted(set(map(tuple, several)), key=lambda shape: (-len(shape), shape))
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 
 def apart(prefix: str, names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """Return a column for each name, with a prefix if it is taken."""
+    """Return the column of each name: the name, or `PREFIX.NAME` if it is taken."""
     others = set(taken)
     return {name: f"{prefix}.{name}" if name in others else name for name in names}
 
 
 def _measured(summaries: Sequence[Summary]) -> dict[str, NDArray[np.float64]]:
-    """Return the metrics by name, as `Run.metrics` has them: NaN where not a finite number.
-
-    A metric that no run has is left out.
-    """
+    """Return the metrics that some run has, by name: NaN where not a finite number."""
     found: dict[str, NDArray[np.float64]] = {}
     for name in _names(one.metrics for one in summaries):
         values = np.array([one.metrics.get(name) for one in summaries], dtype=float)

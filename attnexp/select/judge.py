@@ -10,7 +10,8 @@ from attnexp.stats.exact import fisher
 from attnexp.stats.intervals import LEVEL
 
 NEAR = 1 / 3
-"""The part of the way from chance to solved that still counts as one of them."""
+"""The distance from chance, or from solved, within which a seed failed, or learned: a share of the
+way between them."""
 
 UNDECIDED = (None, Word.FEW, Word.ONE_SEED, Word.ALONE)
 """The words of rows that share too few seeds for a verdict."""
@@ -18,7 +19,7 @@ UNDECIDED = (None, Word.FEW, Word.ONE_SEED, Word.ALONE)
 
 @dataclass(frozen=True)
 class Modes:
-    """The values of the seeds that learned, and of those that did not."""
+    """The values of the seeds that learned, and of the seeds that failed."""
 
     learned: Sequence[float]
     failed: Sequence[float]
@@ -37,7 +38,7 @@ class Modes:
         return f"{len(self.learned)} of {self.n}"
 
     def p_against(self, other: "Modes") -> float:
-        """Return p of Fisher's exact test that seeds of both learn equally often."""
+        """Return p of Fisher's exact test of the shares of seeds that learned."""
         return fisher(len(self.learned), self.n, len(other.learned), other.n)
 
 
@@ -47,7 +48,7 @@ class Judgement:
 
     - `word` is BETTER, WORSE, EQUAL, TIED, BOTH_SOLVE, NEITHER_LEARNS or FEW.
     - `because` gives the shares of seeds that learned, if they decided; else it is empty.
-    - `difference` is that of the means, row minus other; None if they share no two seeds.
+    - `difference` is that of the means, row minus other; None if they cannot be compared.
     """
 
     word: Word
@@ -64,10 +65,10 @@ def judge(
 ) -> Judgement:
     """Return the verdict on a row next to another one.
 
-    `standing` is that of the row next to the other by their means, at a level which may be shared
-    with other rows. If Fisher's exact test shows at `level` that seeds of one learn more often,
-    that decides. Rows of which no seed learned, and rows whose means are within `equal_within` of
-    the best value, are not told apart: there is nothing to tell them by.
+    If Fisher's exact test shows at `level` that seeds of one row learn more often, that decides.
+    Else `standing` does, the comparison of the means, except that rows without a seed that learned
+    are NEITHER_LEARNS unless one is better, and rows with means within `equal_within` of the best
+    value are BOTH_SOLVE.
     """
     found, one, two = standing.difference, modes_of(row), modes_of(other)
     if one and two and (p := one.p_against(two)) <= level:
@@ -86,13 +87,13 @@ def judge(
 
 
 def modes_of(sample: Sample | None) -> Modes | None:
-    """Return the seeds of a row that learned, and those that did not.
+    """Return the seeds of a row that learned, and the seeds that failed.
 
-    A seed has learned if it is in the last third of the way from chance to solved, and has not if
-    it is in the first, or if its run diverged. Solved is the better end of the range of the
-    metric's unit: 1 for shares, 0 for errors. Chance is what the metric declares: guessed answers,
-    or the mean of the targets. None if a seed is in between, so that there are no two modes, and
-    for a metric without either.
+    A seed has learned in the last third of the way from chance to solved, and has failed in the
+    first third, or if its run diverged. Solved is the better end of the range of the metric's unit:
+    1 for shares, 0 for errors. Chance is declared by the metric: guessed answers, or the mean of
+    the targets. None if a seed is in between, and for a metric without chance or a finite best
+    value.
     """
     if sample is None or sample.better is None:
         return None

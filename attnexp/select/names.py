@@ -16,7 +16,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def resolve_name(name: str, paths: Sequence[str], what: str = "column", listing: str = "") -> str:
-    """Return the path that `name` names: that path, or the only one that ends with it.
+    """Return the path `name`, or the only path that ends with `.name`.
 
     `listing` is the command that lists the paths.
 

@@ -1,7 +1,7 @@
-"""A number of a run by one word: a metric, `probe.INTERVENTION.METRIC`, or `DETAIL@PLACE`.
+"""The words for numbers of a run: a metric, `probe.INTERVENTION.METRIC`, or `DETAIL@PLACE`.
 
-Whatever takes a number takes these words: `--metric`, `--sort`, `--where`, claims, exercises and
-`hydra/sweeper=tuned`. `exact_match_by_length@16` is exact match at sources of 16 symbols.
+`--metric`, `--sort`, `--where`, claims, exercises and `hydra/sweeper=tuned` take these words.
+`exact_match_by_length@16` is exact match at sources of 16 symbols.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from attnexp.runs.summary import LENGTHS
 from attnexp.select.frame import Frame
 
 PROBED = "probe."
-"""The beginning of the words for numbers that `attnexp probe` stored."""
+"""The prefix of numbers that `attnexp probe` stored."""
 
 AT = "@"
 """The sign between a detail and a place in it."""
@@ -31,7 +31,7 @@ def is_compound(word: str) -> bool:
 def metric_of(word: str) -> str:
     """Return the metric whose unit and direction a number has.
 
-    It is `exact_match` for `exact_match`, `probe.hard.exact_match` and `exact_match_by_length@16`.
+    This is `exact_match` for `probe.hard.exact_match` and `exact_match_by_length@16`.
     """
     if word.startswith(PROBED):
         return word.rpartition(".")[2]
@@ -65,11 +65,10 @@ def numbers_of(runs: Iterable[Run]) -> list[str]:
 
 
 def with_numbers(frame: Frame, words: Sequence[str]) -> Frame:
-    """Return a frame in which the numbers that compound words name are metrics, too.
+    """Return a frame in which the numbers of compound words are metrics, too.
 
-    Each has the unit and the direction of its metric, and its chance if that was measured at the
-    place. Raises RequestError for one that no run of
-    the frame has.
+    A number has the unit and the direction of its metric, and the chance if measured at the place.
+    Raises RequestError for a number that no run of the frame has.
     """
     asked = [word for word in dict.fromkeys(words) if is_compound(word)]
     for word in asked:
@@ -98,7 +97,7 @@ def with_numbers(frame: Frame, words: Sequence[str]) -> Frame:
 def _chance_of(word: str) -> str:
     """Return the word for the chance of a detail at a place; empty for other numbers.
 
-    It is `exact_match_chance_by_length@16` for `exact_match_by_length@16`.
+    For `exact_match_by_length@16` this is `exact_match_chance_by_length@16`.
     """
     detail, at, place = word.partition(AT)
     metric, by, cut = detail.partition("_by_")
@@ -106,7 +105,7 @@ def _chance_of(word: str) -> str:
 
 
 def require_number(frame: Frame, word: str) -> Frame:
-    """Return `with_numbers` of one word. Raises RequestError too for a metric that no run has."""
+    """Return `with_numbers` of one word. Also raises RequestError for a metric that no run has."""
     frame = with_numbers(frame, [word])
     if word not in frame.metrics or frame.data[word].isna().all():
         raise RequestError(_missing(frame.runs, word))
@@ -118,7 +117,7 @@ def _declared(known: dict[str, str], metric: str, word: str) -> dict[str, str]:
 
 
 def lengths_notes(runs: Iterable[Run]) -> list[str]:
-    """Return the different notes of runs on the lengths of sources."""
+    """Return the distinct notes of runs on the lengths of sources."""
     notes = (note for run in runs for note in run.summary.notes)
     return list(dict.fromkeys(note for note in notes if note.startswith(LENGTHS)))
 

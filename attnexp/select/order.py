@@ -20,8 +20,8 @@ UNRANKED = "--top: no run has a result"
 def sort_runs(frame: Frame, by: str | None) -> Frame:
     """Return the runs in order of a column: a metric that ranks best first, others ascending.
 
-    A - before the name reverses the order; missing values come last either way. Without a name the
-    order is that of the choices, settings and seeds.
+    A - before the name reverses the order; missing values come last either way. Without a name,
+    runs are in order of choices, settings and seed.
     """
     if by is None:
         names = [*(name for name in frame.factors if name in frame.several), "seed"]
@@ -36,9 +36,9 @@ def sort_runs(frame: Frame, by: str | None) -> Frame:
 
 
 def ranking(metrics: Sequence[str], sort: str | None, better: Collection[str]) -> str:
-    """Return the metric by which `--top` ranks: that of `--sort`, or else the first.
+    """Return the metric by which `--top` ranks: `sort` if it is one that ranks, or else the first.
 
-    Raises RequestError if it is not `better` in any direction.
+    Raises RequestError if the first is not in `better`: if it does not rank.
     """
     chosen = sort if sort and sort in metrics and sort in better else metrics[0]
     if chosen not in better:
@@ -48,17 +48,14 @@ def ranking(metrics: Sequence[str], sort: str | None, better: Collection[str]) -
 
 
 def natural_ranks(values: "Sequence[Any] | pd.Series[Any]") -> NDArray[np.float64]:
-    """Return the rank of each value: numbers by size, then text with the numbers in it by size.
-
-    It is NaN for a missing value.
-    """
+    """Return the rank of each value in the order of `natural`; NaN for a missing value."""
     known = (value for value in dict.fromkeys(values) if value is not None)
     ranks = {value: float(i) for i, value in enumerate(sorted(known, key=natural))}
     return np.array([ranks.get(value, np.nan) for value in values])
 
 
 def natural(value: object) -> tuple[object, ...]:
-    """Return a sort key that puts 2 before 10, and `v2` before `v10`."""
+    """Return a sort key that puts 2 before 10, `v2` before `v10`, and numbers before text."""
     if isinstance(value, int | float):
         return (0, value)
     parts = re.split(r"(\d+)", str(value))

@@ -14,10 +14,10 @@ from attnexp.runs.settings import clean
 from attnexp.select.collect import OUTPUTS, collect_asked
 
 LONGEST = 1e8
-"""Seconds of a run, three years, beyond which its duration is not believed."""
+"""The longest plausible duration of a run in seconds: three years."""
 
 Row = dict[str, str]
-"""A run as a row of a table, by heading."""
+"""A row of a table: text by heading."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,11 @@ class Progress:
     """Progress of the runs of a folder. Its fields are those of `attnexp status --format json`.
 
     `counts` has the number of runs in each status that occurs. `running` has the name, process,
-    start and progress of each running run, `ended_early` the name, status and error of each that is
-    to be run again. `to_do` are the folders of jobs that the plan of a sweep names and that have
-    not begun. `seconds_left` estimates when all will have finished, None if no run has.
-    `skipped` names folders that cannot be read, with the reasons. `of_other_versions` says how many
-    runs are of other results versions, `of_studies` how many are of cards, claims and chapters:
-    they are not counted.
+    start and progress of each running run, `ended_early` the name, status and error of each run to
+    be run again. `to_do` are the folders of planned jobs of sweeps that have not begun.
+    `seconds_left` estimates the time until all have finished, None if no run has. `skipped` says
+    why folders cannot be read. `of_other_versions` and `of_studies` are sentences on runs that are
+    not counted: runs of other results versions, and of cards, claims and chapters.
     """
 
     counts: dict[str, int]
@@ -46,7 +45,7 @@ class Progress:
 def progress_of(folder: Path | None) -> Progress:
     """Return the progress of the runs at or below a folder.
 
-    Without a folder it is that of `outputs`, but for the runs of cards, claims and chapters.
+    The default folder is `outputs`, without the runs of cards, claims and chapters.
 
     Raises RequestError for a path that is not a folder.
     """
@@ -97,9 +96,9 @@ def _ended(name: str, run: Run) -> Row:
 
 
 def _seconds_left(runs: list[Run], running: int, waiting: int) -> float | None:
-    """Return the seconds for the remaining runs at the mean duration of the finished ones.
+    """Return the seconds for the remaining runs at the mean duration of finished runs.
 
-    Running runs count half. Durations that no run has, in folders of others, do not count.
+    Running runs count half. Durations that are not plausible are ignored.
     """
     known = (run.summary.seconds for run in runs if run.finished)
     seconds = [each for each in known if each is not None and 0 < each < LONGEST]

@@ -15,9 +15,9 @@ NAMING = "give a folder, the beginning of its name, a number from `attnexp resul
 def path_of(word: str) -> str:
     """Return the path of the run that a word names.
 
-    The word is a path, `last`, a number that `attnexp results --runs` shows, or the beginning of
-    the folder's name or of the run's key; runs of the last three are those below `outputs`. If that
-    folder is not there, the word is a path. Runs of other results versions have no number.
+    The word is a path, or names a run below `outputs`: `last`, a number that `attnexp results
+    --runs` shows, or the beginning of the folder's name or of the run's key. Without that folder,
+    the word is a path. Runs of other results versions have no number.
 
     Raises RequestError if no run or several begin with the word.
     """
@@ -43,7 +43,7 @@ def path_of(word: str) -> str:
 
 
 def numbered(runs: Sequence[Run]) -> list[Run]:
-    """Return runs in the order in which they were started, in which they have their numbers."""
+    """Return runs in order of their start: the number of a run is its place."""
     return sorted(runs, key=lambda run: (run.summary.started or "", run.path))
 
 

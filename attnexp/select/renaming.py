@@ -5,18 +5,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 PATH = r"(?:\w+\.)*"
-"""The beginning of a setting's name, which a label may have in full or in part."""
+"""The leading parts of a setting's dotted path, which labels may have or not."""
 
 
 @dataclass(frozen=True)
 class Renaming:
-    """The names that readers see in place of those of the runs.
+    """The names that readers see in place of the original names.
 
-    `names` replaces parts of labels: `{"additive": "Bahdanau", "width=1": "narrow"}`. A name of
+    `names` replaces parts of labels: `{"additive": "Bahdanau", "width=1": "narrow"}`. A key of
     several parts, such as `gaussian, width=1`, replaces the whole label; its settings may have
-    their full name or the end of it. `settings` replaces names of settings and groups,
-    `{"model.hidden_dim": "size", "hidden_dim": "size"}`, with each form in which a label may have
-    them. `metrics` replaces names of metrics.
+    their full path or the end of the path. `settings` replaces names of settings and groups, in
+    every form that labels use: `{"model.hidden_dim": "size", "hidden_dim": "size"}`. `metrics`
+    replaces names of metrics.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -27,17 +27,14 @@ class Renaming:
         return bool(self.names or self.settings or self.metrics)
 
     def __call__(self, text: str) -> str:
-        """Return a label in which parts, and then the names of settings, are replaced."""
+        """Return a label in which parts and then names of settings are replaced."""
         named = self.parts(text)
         return _replaced(
             named, self.settings, r"(?<![\w.])", "(?==)", map(re.escape, self.settings)
         )
 
     def parts(self, text: str) -> str:
-        """Return a label in which choices and settings with their values are replaced.
-
-        Of several names the longest one counts.
-        """
+        """Return a label in which choices, and settings with their values, are replaced."""
         return _replaced(
             text, self.names, r"(?<![\w.=-])", r"(?![\w=-]|\.\w)", map(_pattern, self.names)
         )
@@ -48,11 +45,11 @@ class Renaming:
         return _replaced(self(text), self.metrics, r"(?<![\w.@=-])", r"(?![\w@-]|\.\w)", words)
 
     def title(self, name: str) -> str:
-        """Return the head of the column of a setting, a group or a metric."""
+        """Return the new name of a setting, a group or a metric, or else its name."""
         return self.settings.get(name) or self.metrics.get(name, name)
 
     def whole(self, label: str) -> str | None:
-        """Return the name of a label of several parts, if it has one."""
+        """Return the new name of a label of several parts, None without one."""
         for old, new in self.names.items():
             if ", " in old and re.fullmatch(_pattern(old), label):
                 return new
@@ -65,7 +62,10 @@ KEPT = Renaming()
 def _replaced(
     text: str, names: Mapping[str, str], before: str, after: str, patterns: Iterable[str]
 ) -> str:
-    """Return a text in which the patterns of names, between two others, give the new names."""
+    """Return the text with new names in place of patterns that stand between `before` and `after`.
+
+    Longer names are replaced first.
+    """
     if not names:
         return text
     own = sorted(zip(names, patterns, strict=True), key=lambda each: len(each[0]), reverse=True)

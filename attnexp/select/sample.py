@@ -1,4 +1,4 @@
-"""Samples: one number by seed, from the runs of a configuration."""
+"""Samples: the values of one number by seed, from the runs of a configuration."""
 
 import math
 from collections import Counter
@@ -24,19 +24,19 @@ from attnexp.stats.scaled import mean
 from attnexp.stats.sequential import Arrival, Arrivals
 
 TESTED = "data.num_test"
-"""The setting that says on how many examples a run was tested."""
+"""The setting with the number of test examples."""
 
 EXAMPLES = 100
-"""Examples of a share if the runs do not record them."""
+"""The number of examples behind a share, if the runs do not record it."""
 
 
 @dataclass(frozen=True)
 class SampleUnit:
-    """The units of averages and pairs: a column of the runs, and the words for its values.
+    """The unit of averages and pairs: a column of the runs, and the words for its values.
 
     Seeds are the unit if data and initial parameters come from one seed, or if all runs have the
-    same data. If runs have several values of `data_seed`, these are the unit, and seeds
-    within one are averaged first.
+    same data. If runs have several values of `data_seed`, these are the unit, and seeds within a
+    value are averaged first.
     """
 
     column: str
@@ -51,16 +51,17 @@ SPLITS = SampleUnit(DATA_SEED, "split", said("splits"))
 
 @dataclass(frozen=True)
 class Sample:
-    """One number by seed.
+    """The values of one number by seed.
 
-    - `values` are by unit and, within a unit, by block: the other settings that differ.
-    - `unit` is that of the number, such as `share`; `better` is None if the number does not rank.
-    - `companions` are the means of the metrics that are shown next to it, such as `chance`.
-    - A share was measured on `examples` examples each time.
+    - `values` are by the unit of averages `over` and, within it, by block: the number of the other
+      settings that differ.
+    - `unit` is the unit of measurement, such as `share`; `better` is None if the number does not
+      rank.
+    - `companions` are the means of the metrics shown next to the number, such as `chance`.
+    - `examples` is the number of examples behind each share.
     - `overlap` is n_test / n_train if the values are of splits of one file.
-    - `over` is the unit of averages; `diverged` lists the unit and the block of each run that
-      diverged and has no value.
-    - `came` says when the runs of each unit came, the last one of several blocks.
+    - `diverged` lists the unit and the block of each run that diverged and has no value.
+    - `came` are the arrivals of the runs of each unit, of the latest of several blocks.
     """
 
     name: str
@@ -75,7 +76,7 @@ class Sample:
     came: Arrivals = field(default_factory=dict)
 
     def map(self, function: Callable[[float], float]) -> "Sample":
-        """Return the sample of a function of the number, which has no unit."""
+        """Return the sample with a function applied to each value; it has no `unit`."""
         values = {
             unit: {block: function(value) for block, value in own.items()}
             for unit, own in self.values.items()
@@ -84,7 +85,7 @@ class Sample:
 
     @property
     def means(self) -> list[float]:
-        """One value per unit."""
+        """The mean of each unit over its blocks."""
         return seed_means(self.values)
 
     @cached_property
@@ -113,7 +114,7 @@ class Sample:
 
     @property
     def diverged_units(self) -> set[int]:
-        """The units of which all runs diverged."""
+        """The units whose runs all diverged."""
         lost = set(self.diverged)
         return {
             unit
@@ -135,10 +136,10 @@ def sample_of(
     blocks: NDArray[np.integer] | None = None,
     older: Mapping[str, Sequence[Run]] = MappingProxyType({}),
 ) -> Sample:
-    """Return the values of a metric of the frame in the finished runs.
+    """Return the sample of a metric of the frame from the finished runs.
 
-    `blocks` numbers the settings that differ between runs of one unit, none by default. Runs that
-    agree in unit and block are averaged. `older` has the runs that a run replaced, by its path.
+    `blocks` numbers, for each run, the settings that differ within a unit, by default none. Runs
+    that agree in unit and block are averaged. `older` has, by path of a run, the runs it replaced.
     """
     places: list[tuple[int, int]] = list(
         zip(
@@ -164,7 +165,7 @@ def sample_of(
 
 
 def _came(runs: Frame, units: Sequence[int], older: Mapping[str, Sequence[Run]]) -> Arrivals:
-    """Return the arrivals of the runs of each unit: those of other code first."""
+    """Return the arrivals of each unit: of the replaced runs of other code, then of its run."""
     found: dict[int, tuple[Arrival, ...]] = {}
     for unit, run in zip(units, runs.runs, strict=True):
         replaced = (one for one in older.get(run.path, ()) if one.finished)
@@ -180,11 +181,11 @@ def _arrival(run: Run) -> Arrival:
 
 
 def sample_of_row(runs: Frame, number: str) -> Sample:
-    """Return a number of one row by seed, for cards, claims and exercises.
+    """Return the sample of a number of one row, for cards, claims and exercises.
 
-    Runs without the number are left out, but for those that diverged. Raises RequestError if no run
-    has the number, unless it is a metric of the frame and runs diverged, and if several runs of one
-    seed have it: they are not one row.
+    Runs without the number are left out, except diverged runs. Raises RequestError if several runs
+    of one seed have the number, and if no run has it, unless it is a metric of the frame and runs
+    diverged.
     """
     diverged = np.array([diverged_in(run, number) for run in runs.runs], dtype=bool)
     is_known = number in runs.metrics and diverged.any()
@@ -203,7 +204,7 @@ def diverged_in(run: Run, metric: str) -> bool:
 
 
 def data_seeds(runs: Frame) -> set[int]:
-    """Return the values of `data_seed`, none if a run draws its data by its own seed."""
+    """Return the values of `data_seed`, empty if some run draws its data by its own seed."""
     if DATA_SEED not in runs.data:
         return set()
     found = set(runs.data[DATA_SEED])
@@ -211,18 +212,18 @@ def data_seeds(runs: Frame) -> set[int]:
 
 
 def overlap_of(runs: Frame, over: SampleUnit) -> float:
-    """Return n_test / n_train if the values are of splits of one file, the largest of the runs."""
+    """Return the largest n_test / n_train of the runs, 0 if all have the same split of the data."""
     if over is SEEDS and data_seeds(runs):
         return 0.0  # the runs have one split
     return float(max(runs.data["overlap"], default=0.0))
 
 
 def with_diverged(samples: Sequence[Sample]) -> list[Sample]:
-    """Return samples in which each run that diverged has the worst value.
+    """Return samples in which each diverged run has the worst value.
 
-    To leave it out would favour its row. The worst value is the end of the range of the unit, 0 for
-    a share that should be high, and if there is no end that of any run of these samples. A row of
-    which all runs diverged has the companions of another one.
+    Leaving the run out would favour its row. The worst value is the worse end of the range of the
+    unit, such as 0 for a share that should be high, or, without a finite end, the worst value in
+    the samples. A sample without values takes the companions of the first that has some.
     """
     first = samples[0]
     if first.better is None or not any(sample.diverged for sample in samples):
@@ -247,10 +248,10 @@ def standings(
     parts: int = 1,
     reference: int | None = None,
 ) -> list[Standing]:
-    """Return how each sample compares with the best one, or with the one at `reference`.
+    """Return how each sample compares with the best sample, or with the sample at `reference`.
 
-    `parts` share the level. The reference itself has no word, and no sample has one if the number
-    does not rank.
+    `parts` comparisons share the level. The reference itself has no word. If the number does not
+    rank, no sample has a word.
     """
     better = samples[0].better
     if better is None:
@@ -271,7 +272,7 @@ def standings(
 def standings_beside(
     samples: Sequence[Sample], other: int, equal_within: float | None = None
 ) -> list[Standing]:
-    """Return how each sample compares with another one, which may be any of them."""
+    """Return how each sample compares with the sample at `other`, by `stats.compare.beside`."""
     better = samples[0].better
     if better is None:
         return [Standing()] * len(samples)
@@ -281,7 +282,7 @@ def standings_beside(
 
 
 def _values(runs: Frame, name: str, places: Sequence[tuple[int, int]]) -> Values:
-    """Return a metric of the finished runs, whose unit and block are their `places`."""
+    """Return the values of a metric of the finished runs; `places` are their unit and block."""
     found: dict[int, dict[int, list[float]]] = {}
     measured = np.where(runs.finished, runs.data[name], np.nan).tolist()
     for (unit, block), value in zip(places, measured, strict=True):
@@ -301,7 +302,7 @@ def _filled(sample: Sample, worst: float) -> Sample:
 
 
 def _examples(runs: Frame, name: str) -> int:
-    """Return the number of examples of a share, the smallest of the runs; a place has some."""
+    """Return the smallest number of test examples of the runs, EXAMPLES for a number at a place."""
     if AT in name or TESTED not in runs.data:
         return EXAMPLES
     counts = (n for n in runs.data[TESTED] if isinstance(n, int) and n > 0)

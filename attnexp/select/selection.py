@@ -1,4 +1,4 @@
-"""The runs that a command line names, and one line about those that are left out."""
+"""The runs that a command line names, and lines on the runs that are left out."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attnexp.select.frame import Frame
 
 MOST_REASONS = 3
-"""The most reasons in one line."""
+"""The most reasons in a line."""
 
 
 def selected(
@@ -25,10 +25,10 @@ def selected(
 ) -> list[Run]:
     """Return the runs of a results version at or below the paths that fit the test `where`.
 
-    Without paths these are the runs below `outputs`, but for those of cards, claims and chapters.
+    Without paths these are the runs below `outputs`, except runs of cards, claims and chapters.
 
-    Says which folders could not be read, and which runs `verb` leaves out. Raises RequestError for
-    paths without runs, and for a test that makes no sense or that no run passes.
+    Prints which folders could not be read, and which runs `verb` leaves out. Raises RequestError
+    for paths without runs, and for a test with an error or that no run fits.
     """
     collected = collect_asked(paths, version)
     say_left_out(collected, verb)
@@ -53,7 +53,7 @@ def fitting(frame: "Frame", where: str) -> "Frame":
 
 
 def none_fits(frame: "Frame", where: str) -> str:
-    """Return that no run fits a test, and the value that is nearest to one that it names."""
+    """Return a sentence that no run fits a test, with the value nearest to an unknown one."""
     from attnexp.select.where import tokens
 
     values = {str(value) for name in frame.choices for value in frame.data[name]}
@@ -64,10 +64,7 @@ def none_fits(frame: "Frame", where: str) -> str:
 
 
 def say_left_out(collected: Collected, verb: str = "results") -> None:
-    """Print a line each about runs that are set aside, of other versions or studies, or running.
-
-    `verb` is the one that leaves out those of studies.
-    """
+    """Print lines on skipped folders, runs that are left out by `verb`, and running runs."""
     warn_skipped(collected.skipped)
     for sentence in (*collected.of_other_versions, *collected.apart(verb)):
         console.warn_aside(sentence)
@@ -76,7 +73,7 @@ def say_left_out(collected: Collected, verb: str = "results") -> None:
 
 
 def warn_skipped(reasons: Sequence[str], how: str = "skipped {}", noun: str = "folder") -> None:
-    """Print one line about what was left out, with the number of it and the first reasons."""
+    """Print one line with the number of things left out and the first reasons, if any."""
     if reasons:
         count = console.count_text(len(reasons), noun)
         first = "; ".join(shortened(reason, 200) for reason in reasons[:MOST_REASONS])

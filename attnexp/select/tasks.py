@@ -1,4 +1,4 @@
-"""Rows compared over tasks: a task is the unit, and its seeds are within it."""
+"""Rows compared over tasks: tasks are the units, and seeds are blocks."""
 
 import math
 from collections import Counter
@@ -19,10 +19,9 @@ from attnexp.stats.ranks import chances, mean_ranks
 class OverTasks:
     """Rows compared over tasks, whose metrics may be unlike.
 
-    Each of the `tasks` has the samples of its rows by their numbers, which are below `rows`. In a
-    task two rows differ by the `net_shares` of their differences by seed beyond `ahead_by`: from -1
-    to 1, whatever the metric. The test of a pair flips the signs of these over tasks, as
-    `stats.flips` those of differences over seeds.
+    Each of the `tasks` has samples by the number of the row, from 0 to `rows` - 1. In a task two
+    rows differ by the net share (`net_shares`) of their differences by seed beyond `ahead_by`: from
+    -1 to 1, whatever the metric. The sign flip test of a pair flips the net shares of tasks.
     """
 
     tasks: Sequence[Mapping[int, Sample]]
@@ -36,7 +35,7 @@ class OverTasks:
 
     @cached_property
     def values(self) -> list[Values]:
-        """The values of each row by task and, within it, by seed and block; lower is better."""
+        """The values of each row by task and, within a task, by seed and block; lower is better."""
         found: list[Values] = [{} for _ in range(self.rows)]
         for place, task in enumerate(self.tasks):
             cells = {row: _cells(sample) for row, sample in task.items()}
@@ -48,28 +47,28 @@ class OverTasks:
 
     @cached_property
     def ranks(self) -> list[float | None]:
-        """The mean rank of each row, as `mean_ranks`."""
+        """The mean rank of each row, by `mean_ranks`."""
         return mean_ranks(self.values, self.ahead_by)
 
     @cached_property
     def chances(self) -> NDArray[np.float64]:
-        """The chance that each row is ahead of each other on a seed of a task, as `chances`."""
+        """The chance that a row is ahead of another on a seed of a task: see `ranks.chances`."""
         return chances(self.values, self.ahead_by)
 
     @cached_property
     def standings(self) -> list[Standing]:
-        """How each row compares with the best one. Its pairs are tasks."""
+        """How each row compares with the best row, paired by task."""
         return compare(self.values, self.rule)
 
     @property
     def order(self) -> list[int]:
-        """The rows by their mean ranks; those without one are last."""
+        """The rows by their mean ranks; rows without a rank are last."""
         ranks = [math.inf if rank is None else rank for rank in self.ranks]
         return sorted(range(self.rows), key=ranks.__getitem__)
 
     @property
     def tied(self) -> list[tuple[int, ...]]:
-        """The largest sets of rows of which no two are told apart, each in `order`."""
+        """The largest sets of rows of which no two are shown to differ, each in `order`."""
         told = (Word.BETTER, Word.WORSE)
         beside = [self.beside(row) for row in range(self.rows)]
         ranked = [row for row in self.order if self.ranks[row] is not None]
@@ -86,16 +85,16 @@ class OverTasks:
 
     @property
     def best(self) -> int | None:
-        """The first of the best rows, None if there is none."""
+        """The first of the best rows, None without one."""
         words = (own.word for own in self.standings)
         return next((row for row, word in enumerate(words) if word is Word.BEST), None)
 
     def beside(self, other: int) -> list[Standing]:
-        """Return how each row compares with another one."""
+        """Return how each row compares with the row `other`, paired by task."""
         return beside(self.values, other, self.rule)
 
     def verdicts(self, other: int) -> list[Counter[Word]]:
-        """Return how many tasks have each verdict on each row next to another one."""
+        """Return, for each row, how many tasks have each verdict on the row next to `other`."""
         found: list[Counter[Word]] = [Counter() for _ in range(self.rows)]
         for task in (task for task in self.tasks if other in task):
             place = [*task].index(other)
@@ -106,12 +105,12 @@ class OverTasks:
 
 
 def _is_part(rows: Sequence[int], others: Sequence[Sequence[int]]) -> bool:
-    """Return whether rows are some of those of a larger set."""
+    """Return whether rows are a proper subset of another set."""
     return any(len(rows) < len(each) and set(rows) <= set(each) for each in others)
 
 
 def _cells(sample: Sample) -> dict[tuple[int, int], float]:
-    """Return the values of a sample by seed and block, lower ones better."""
+    """Return the values of a sample by seed and block, with a sign by which lower is better."""
     sign = 1 if sample.better == "lower" else -1
     return {
         (unit, block): sign * value

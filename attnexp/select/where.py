@@ -1,4 +1,4 @@
-"""The language of --where, which says which runs to keep.
+"""The language of --where, a test that runs have to fit.
 
     test   = both, or both, or ...
     both   = single, and single, and ...
@@ -7,10 +7,8 @@
     sign   = | != | < | <= | > | >=
     value  = a number, true, false, null, a word, or text in quotes
 
-Nothing else is evaluated.
-
-A parser library would save few of these lines: the sentences say what was expected where, and the
-depth is bounded before anything recurses.
+Nothing else is evaluated. Errors say what was expected where, and the depth is bounded before
+anything recurses.
 """
 
 import operator
@@ -54,7 +52,7 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the language: its kind, its text, and its place in the test."""
+    """A token: its kind, its text, and its place in the test."""
 
     kind: str
     text: str
@@ -67,13 +65,13 @@ def matching(frame: Frame, test: str) -> Mask:
     Numbers are compared as numbers and text as text. A setting or number that a run lacks equals
     only null.
 
-    Raises RequestError that names the error in the test, and its place.
+    Raises RequestError with the error in the test and its place.
     """
     return _Reader(frame, test).whole()
 
 
 def tokens(test: str) -> list[Token]:
-    """Return the words of a test. Raises RequestError for a character that belongs to none."""
+    """Return the tokens of a test. Raises RequestError for a character that belongs to none."""
     found = []
     for match in TOKEN.finditer(test):
         kind, text, place = str(match.lastgroup), match.group(), match.start()
@@ -150,7 +148,7 @@ class _Reader:
         return fits
 
     def _several(self, name: str, among: str, first: Token) -> RequestError:
-        """The error for several values after one sign, with the form that takes them."""
+        """Return the error for several values after a sign, with the form that takes several."""
         values = [first, self._operand("a value")]
         while self._take("mark", ","):
             values.append(self._operand("a value"))
@@ -196,7 +194,7 @@ def _meaning(value: Token) -> Any:
 
 
 def _equal(cells: list[Any], value: Token) -> Mask:
-    """Return which cells are the value, or text that reads the same."""
+    """Return which cells equal the value, or are the same text."""
     wanted = _meaning(value)
     if wanted is None:
         return np.array([cell is None or cell != cell for cell in cells], dtype=bool)

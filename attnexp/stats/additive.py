@@ -1,4 +1,4 @@
-"""Means of rows that compare although the rows have unlike seeds."""
+"""Comparable means of rows that have unlike seeds."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,17 @@ from attnexp.stats.scaled import MOST, factors, mean
 
 
 def levels(rows: Sequence[Values]) -> list[float | None]:
-    """Return the mean that each row would have at all seeds, by least squares of row + seed.
+    """Return the mean that each row would have at all seeds, by least squares.
 
-    With a_r for row r and c_k for cell k, which is a seed and a block, they minimize
+    The model is a_r + c_k for row r and cell k, a block of a seed. It minimizes
 
         sum over the values of w_k (y_rk - a_r - c_k)^2,   w_k = 1 / number of blocks of the seed
 
-    and the mean of row r is a_r + sum_k w_k c_k / sum_k w_k. It is the plain mean if all rows have
-    the same cells, and of two rows the difference is that on the cells they share.
+    and the mean of row r is a_r + sum_k w_k c_k / sum_k w_k. This is the plain mean if all rows
+    have the same cells. The means of two rows differ by the mean difference on shared cells.
 
-    Rows compare if shared cells lead from one to the other. None for a row that does not compare
-    with those of the largest group: of the most rows of two seeds or more, then of the most rows,
-    then with the smallest seed.
+    Rows connected by shared cells are a group. None for rows outside the largest group: the group
+    with the most rows of two seeds or more, then the most rows, then the smallest seed.
     """
     means = [mean(seed_means(values)) if values else None for values in rows]
     cells = [{(seed, block) for seed, own in row.items() for block in own} for row in rows]
@@ -41,7 +40,7 @@ def levels(rows: Sequence[Values]) -> list[float | None]:
 def _largest(
     there: Bool[np.ndarray, "rows cells"], able: Sequence[bool]
 ) -> Bool[np.ndarray, "rows"]:
-    """Return whether each row is in the largest group of rows that compare."""
+    """Return which rows are in the largest group: see `levels`. `able` have two seeds or more."""
     groups = []
     left = there.any(axis=1)
     while left.any():
@@ -58,10 +57,10 @@ def _fitted(
     there: Bool[np.ndarray, "rows cells"],
     weights: Float[np.ndarray, "cells"],
 ) -> Float[np.ndarray, "rows"]:
-    """Return the means of rows that are one group, from the normal equations without the cells.
+    """Return the means of the rows of one group.
 
-    These say that the residuals of each row sum to zero where those of each cell do. They leave
-    one number free: the sum of the rows, which is set to zero and makes them positive definite.
+    The cells are eliminated from the normal equations. These leave the sum of all a_r free; adding
+    1 to every element sets the sum to zero and makes the matrix positive definite.
     """
     factor = factors(np.abs(values).max())
     values, weighted = np.where(there, values * factor, 0.0), there * weights

@@ -33,10 +33,10 @@ class Difference:
     """How a row differs from the best: row minus best, paired by seed.
 
     `low` and `high` are the ends of the interval of the mean difference, which leaves out zero
-    exactly if the test rejects. `better` of the `pairs` seeds are those on which the row is
-    ahead. `sd` is the standard deviation over the pairs, and `tests` the number of pairs of rows
-    that share the level of the table. `renewed` counts the seeds of the table that were made anew
-    by other code, which have spent of its level too.
+    exactly if the test rejects. Of `pairs` seeds the row is better on `better` and worse on
+    `worse`. `sd` is the standard deviation over the pairs, and `tests` the number of pairs of rows
+    that share the level of the table. `renewed` counts reruns of seeds with other code, whose
+    earlier results spent a part of the level.
     """
 
     mean: float
@@ -57,19 +57,19 @@ class Difference:
 
 
 class Word(StrEnum):
-    """The words of all verdicts on a row next to another one, the best of its table if not given.
+    """The verdicts on a row next to another row, by default the best row of the table.
 
-    - `BEST`: the best mean of the rows with two seeds or more, by `levels`, among those that no
-      other row is shown to beat; several rows may have it.
-    - `WORSE`: shown to be worse, with a chance of at most 5% that the table says so of any row
-      although none differs. Without a best row, which is if rows beat one another in a circle, it
-      is so next to the row at `beaten_by`. `BETTER`: the same of a row next to a given one.
+    - `BEST`: the best mean, by `levels`, of the rows with two seeds or more that no other row is
+      shown to beat. Several rows may be best.
+    - `WORSE`: shown to be worse, with a family-wise error rate of at most 5%. If rows beat one
+      another in a circle, no row is best, and the row is worse than the row at `beaten_by`.
+    - `BETTER`: shown to be better than a given row.
     - `EQUAL`: the interval of the difference lies within `equal_within`.
     - `TIED`: none of these.
     - `BOTH_SOLVE`: both means are within `equal_within` of the best value of the metric.
     - `NEITHER_LEARNS`: no seed of either learned.
-    - `FEW`: no result of so few seeds is a verdict.
-    - `ONE_SEED`: not comparable, however good. `ALONE`: it shares no seed with the other row.
+    - `FEW`: the rows share too few seeds for any verdict.
+    - `ONE_SEED`: the row has one seed. `ALONE`: the row shares no seed with the other row.
     - `NO_VALUE`: no run has a value.
     """
 
@@ -87,10 +87,10 @@ class Word(StrEnum):
 
 
 ALONE = {0: Word.NO_VALUE, 1: Word.ONE_SEED}
-"""The words on rows of so few seeds, whatever the other rows are."""
+"""The verdicts on rows without seeds and on rows of one seed."""
 
 TURNED = {Word.BETTER: Word.WORSE, Word.WORSE: Word.BETTER}
-"""The word on the other of two rows, where it is another."""
+"""The opposite of each verdict; other verdicts hold for both rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Standing:
     """How a row compares with the best of its table, or with a given row.
 
     `word` is None if the metric does not rank. `p` is adjusted for all pairs of rows, and `level`
-    is what the looks up to that of the verdict spend.
+    is the level spent up to the look of the verdict.
     """
 
     word: Word | None = None
@@ -113,7 +113,7 @@ class Standing:
         return replace(self, word=word, difference=self.difference and self.difference.turned())
 
     def text(self, units: Phrase = "seeds") -> Phrase | None:
-        """Return the word, or what was seen on so few `units` that there is none: `worse on 3`."""
+        """Return the word, or counts if `units` are too few: `worse on 3 of 4 seeds`."""
         if self.word is not Word.FEW or self.difference is None:
             return self.word and self.word.value
         worse, pairs = self.difference.worse, self.difference.pairs
@@ -124,10 +124,10 @@ class Standing:
 class Rule:
     """How rows are compared: which values are better, and the rules of a verdict.
 
-    Differences up to `equal_within` count as equal. `parts` is the number of tests that share the
-    5%. `overlap` is n_test / n_train if the values are of splits of the same rows, and 0 if seeds
-    are independent. With `ahead_by`, rows differ by their `net_shares` and are placed by their
-    `mean_ranks`: units may have unlike scales.
+    Differences up to `equal_within` count as equal. `parts` is the number of comparisons that share
+    the level of 5%. `overlap` is n_test / n_train for splits of the same rows, and 0 if seeds are
+    independent. With `ahead_by`, rows differ by `net_shares` and are ordered by `mean_ranks`, so
+    that units may have unlike scales.
     """
 
     better: Literal["lower", "higher"]
@@ -147,7 +147,7 @@ class Rule:
         return fewest_seeds(self.parts)
 
     def level_at(self, seeds: int) -> float:
-        """Return the level that is spent up to a number of seeds; splits have one look."""
+        """Return the level spent up to a number of seeds, or all of it for splits."""
         return (LEVEL if self.overlap else level_at(seeds)) / self.parts
 
 
@@ -157,11 +157,11 @@ def fewest_seeds(parts: int = 1) -> int:
 
 
 def compare(rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()) -> list[Standing]:
-    """Compare every row with the best one, on the seeds that both have.
+    """Compare every row with the best row, on the seeds that both have.
 
-    The best row is picked because it looks best, so the p-values are adjusted for all pairs of
-    rows. Rows whose seeds are unlike may beat the one with the best mean on the seeds they share;
-    then the best is the next that no row beats. `came` says when the runs of each row came, by
+    The best row is selected by its results, so p-values are adjusted for all pairs of rows. If
+    rows have unlike seeds, a row may beat the row with the best mean on shared seeds; the best row
+    is then the next one that no row beats. `came` holds the arrivals of the runs of each row, by
     default all at one look.
     """
     standings = [Standing(ALONE.get(len(own), Word.ALONE)) for own in rows]
@@ -195,7 +195,7 @@ def compare(rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()) -
 def beside(
     rows: Sequence[Values], other: int, rule: Rule, came: Sequence[Arrivals] = ()
 ) -> list[Standing]:
-    """Compare every row with one of them, which may be any: as `compare`, for all pairs.
+    """Compare every row with the row at `other`, with p-values adjusted for all pairs of rows.
 
     The row itself has no word.
     """
@@ -212,7 +212,7 @@ def beside(
 
 
 def _means(rows: Sequence[Values], rule: Rule) -> dict[int, float]:
-    """Return the mean of each row with two seeds or more that compares with others, by `levels`."""
+    """Return the mean, or mean rank, of the rows with two seeds or more that have one."""
     several = [i for i, own in enumerate(rows) if len(own) > 1]
     own = [rows[i] for i in several]
     found = levels(own) if rule.ahead_by is None else mean_ranks(own, rule.ahead_by)
@@ -222,7 +222,7 @@ def _means(rows: Sequence[Values], rule: Rule) -> dict[int, float]:
 def _every_test(
     rows: Sequence[Values], able: Sequence[int], rule: Rule, came: Sequence[Arrivals]
 ) -> dict[tuple[int, int], PairTest]:
-    """Return the test of every two rows that compare, by the rows in either order."""
+    """Return the test of every two of the rows `able`, under the keys (i, j) and (j, i)."""
     ends = list(combinations(range(len(able)), 2))
     compared = [rows[i] for i in able]
     if rule.ahead_by is None:
@@ -235,14 +235,14 @@ def _every_test(
 
 
 def _with_better(standing: Standing, test: PairTest, sign: int) -> Standing:
-    """Return the standing next to a given row, than which a row may be better."""
+    """Return the standing, as `BETTER` if the test shows that the row is ahead."""
     ahead = standing.difference is not None and sign * standing.difference.mean < 0
     better = standing.word is Word.TIED and test.apart and ahead
     return replace(standing, word=Word.BETTER) if better else standing
 
 
 def _beats(row: Values, other: Values, sign: int, rule: Rule) -> bool:
-    """Return whether a row is ahead on seeds that are enough for a verdict."""
+    """Return whether a row is ahead of another, and shares enough seeds for a verdict."""
     apart = paired(row, other, rule.ahead_by)
     return len(apart) >= rule.least and sign * mean(apart.values()) < 0
 
@@ -255,10 +255,10 @@ def equal_means(one: float, other: float) -> bool:
 def against(
     reference: Values, rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()
 ) -> list[Standing]:
-    """Compare every row with a reference that was chosen before, and not for its results.
+    """Compare every row with a reference that was not chosen by its results.
 
-    The p-values are adjusted for all rows. A row may then also be `better`. `came` says when the
-    runs of the reference and those of each row came, by default all at one look.
+    The p-values are adjusted for all rows. A row may also be `BETTER`. `came` holds the arrivals of
+    the runs of the reference, then those of each row, by default all at one look.
     """
     pairs = [paired(row, reference) for row in rows]
     if any(min(len(row), len(reference)) < 2 for row in rows):
@@ -285,7 +285,7 @@ def _tests(
 ) -> PairTests:
     """Return the tests of pairs by their differences, (seeds, pairs).
 
-    They are by sign flips, or of splits by corrected t tests.
+    Tests are sign flip tests, or corrected t tests for splits.
     """
     if not rule.overlap:
         return pair_tests(seeds, differences, ends, came, rule.parts)
@@ -296,7 +296,7 @@ def _tests(
 def _standing_of(
     differences: Sequence[float], test: PairTest, sign: int, rule: Rule, tests: int
 ) -> Standing:
-    """Return the verdict on a row by its differences from the best and the test of the pair."""
+    """Return the standing of a row, by its differences from another row and their test."""
     n = len(differences)
     if not n:
         return Standing(Word.ALONE)
@@ -345,7 +345,7 @@ def _word(difference: Difference, apart: bool, sign: int, rule: Rule) -> Word:
 
 
 def _corrected_p(differences: Sequence[float], overlap: float) -> float:
-    """Return the p-value of the corrected resampled t test of Nadeau and Bengio."""
+    """Return the p-value of t = mean / (sd sqrt(1/n + overlap)) (Nadeau and Bengio 2003)."""
     n = len(differences)
     if n < 2:
         return 1.0

@@ -1,4 +1,4 @@
-"""Exact tests and intervals of shares of seeds, and one of the difference of two shares."""
+"""Tests and intervals of shares of seeds."""
 
 from math import comb, sqrt
 from statistics import NormalDist
@@ -7,26 +7,26 @@ from attnexp.stats.intervals import COVERAGE, LEVEL
 
 
 def fisher(first: int, of_first: int, second: int, of_second: int) -> float:
-    """Return the p-value of Fisher's exact test that two shares are the same, two-sided.
+    """Return the two-sided p-value of Fisher's exact test of two shares.
 
-    It is the probability of all tables with the same margins that are at most as probable as the
-    one that was seen.
+    This is the probability of all tables with the same margins that are at most as probable as the
+    observed table.
     """
     ways = _ways(of_first, of_second, first + second)
     return sum(way for way in ways.values() if way <= ways[first]) / sum(ways.values())
 
 
 def fisher_larger(first: int, of_first: int, second: int, of_second: int) -> float:
-    """Return the one-sided p-value of Fisher's exact test that the first share is the larger one.
+    """Return the one-sided p-value of Fisher's exact test; small if the first share is larger.
 
-    It is the probability of `first` or more of `of_first` among the first + second that there are.
+    This is the probability that `first` or more of the first + second successes are in the first.
     """
     ways = _ways(of_first, of_second, first + second)
     return sum(way for k, way in ways.items() if k >= first) / sum(ways.values())
 
 
 def _ways(of_first: int, of_second: int, both: int) -> dict[int, int]:
-    """Return in how many ways k of the `both` are of the first, for each k that can be."""
+    """Return, by k, in how many ways k of `both` successes are in the first."""
     possible = range(max(0, both - of_second), min(of_first, both) + 1)
     return {k: comb(of_first, k) * comb(of_second, both - k) for k in possible}
 
@@ -55,7 +55,7 @@ def largest_difference(
 ) -> float:
     """Return the upper end of the interval of the first share minus the second.
 
-    It is that of Agresti and Caffo (2000), which adds one success and one failure to each.
+    One success and one failure are added to each (Agresti and Caffo 2000).
     """
     one, other = (first + 1) / (of_first + 2), (second + 1) / (of_second + 2)
     variance = one * (1 - one) / (of_first + 2) + other * (1 - other) / (of_second + 2)

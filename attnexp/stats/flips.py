@@ -1,16 +1,16 @@
-"""An exact test of rows against each other by the signs of their differences, paired by seed.
+"""The sign flip test: an exact test of the differences of two rows, paired by seed.
 
-The null hypothesis of a pair of rows is that its choice makes no difference: the two results of a
-seed could be exchanged. Then every difference d_k could as well have the other sign, and
+The null hypothesis is that the two results of a seed are exchangeable. Then every difference d_k
+could as well have the other sign, and
 
     p = share of sign vectors s in {-1, 1}^n with z(s) >= z(1),   z(s) = |sum_k s_k d_k| / norm(d)
 
 is exact whatever the distribution (Fisher 1935). z grows with Student's t of the flipped
-differences, so the test has nearly the power of Student's if differences are normal. Six seeds
+differences, so the test has nearly the power of the t test if differences are normal. Six seeds
 are the fewest with a p-value below 5%: 2 / 2^6 = 0.031.
 
-It does not test that unlike distributions have equal means: a row that fails on one seed in five
-cannot be exchanged with a row that is always as good as the other's mean.
+The test does not compare the means of unlike distributions: a row that fails on one seed in five
+and a row that always has the same mean result are not exchangeable.
 """
 
 import math
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from attnexp.stats.scaled import factors, scaled
 
 EXHAUSTIVE = 17
-"""The most seeds of which all sign vectors are used. Those of further seeds are drawn."""
+"""The most seeds whose sign vectors are all used. The signs of further seeds are random."""
 
 LEAST = 1024
 """The fewest sign vectors of a table with many seeds."""
@@ -46,8 +46,8 @@ TIE = 1e-9
 def sign_vectors(n: int, exhaustive: int = EXHAUSTIVE) -> NDArray[np.float64]:
     """Return one of each two opposite sign vectors of length n, as rows; the first is all ones.
 
-    They are all vectors of the first `exhaustive` seeds, each continued by signs that are drawn for
-    each further seed: the same ones whatever n is, so that more seeds take no verdict back.
+    All vectors of the first `exhaustive` seeds are used. Further seeds have random signs, the same
+    whatever n is, so that more seeds take no verdict back.
     """
     first = min(n, exhaustive)
     bits = (np.arange(2 ** (first - 1))[:, None] >> np.arange(first)) & 1
@@ -58,12 +58,11 @@ def sign_vectors(n: int, exhaustive: int = EXHAUSTIVE) -> NDArray[np.float64]:
 
 
 def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.float64]:
-    """Return the p-value of each pair, adjusted for being one of these pairs.
+    """Return the p-value of each pair, adjusted for the number of pairs.
 
-    All pairs are flipped by the same signs. The pairs are taken in order of z, the largest first,
-    and each is compared with the largest z(s) of itself and those after it (Westfall and Young
-    1993), so that the number of seeds needed does not grow with the number of pairs. A seed that a
-    pair lacks has the difference 0, which no sign changes.
+    All pairs are flipped by the same signs. In descending order of z, each pair is compared with
+    the largest z(s) of itself and the pairs after it (Westfall and Young 1993), so that the number
+    of seeds needed does not grow with the number of pairs. The difference at a missing seed is 0.
     """
     differences = differences * factors(abs(differences).max(axis=0))
     norm = np.linalg.norm(differences, axis=0)
@@ -92,7 +91,7 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
 
 
 def flipped_p(differences: Sequence[float]) -> float:
-    """Return the p-value of one pair."""
+    """Return the p-value of one pair, without adjustment."""
     values = np.array(scaled(differences)[0])
     signs = sign_vectors(len(values))
     reached = abs(float(values.sum())) * (1 - TIE)
@@ -100,11 +99,11 @@ def flipped_p(differences: Sequence[float]) -> float:
 
 
 def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the shifts of the differences that the test does not reject at a level.
+    """Return the interval of the mean difference: the values that the test does not reject.
 
-    A sign vector parts the seeds in two. It counts against the shift d where d lies outside the
-    two means of the differences, one of each part (Hartigan 1969), so both ends are such means. An
-    end is infinite if no result of so few seeds could be rejected at this level.
+    A sign vector divides the seeds into two parts, and counts against all values outside the means
+    of the parts (Hartigan 1969), so both ends are such means. Ends are infinite if the seeds are
+    too few to reject at this level.
     """
     numbers, factor = scaled(differences)
     values = np.array(numbers)

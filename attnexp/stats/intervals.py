@@ -10,24 +10,23 @@ import numpy as np
 from attnexp.stats.scaled import mean, scaled
 
 LEVEL = 0.05
-"""The chance of a false verdict: that a table calls any row worse although none differs."""
+"""The family-wise error rate: the chance that a table calls any row worse although none differs."""
 
 COVERAGE = 1 - LEVEL
 
 ROUNDING = 4 * 2.0**-23
-"""Relative size of differences that are nothing but rounding: metrics are float32, eps 2^-23."""
+"""Relative size of rounding: metrics are float32, eps 2^-23."""
 
 BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
-"""The distances in log odds from the observed mean at which the model is evaluated."""
+"""Distances from the log odds of the observed mean at which the model is evaluated."""
 
 LEAST_SIZE = 3.0
-"""The least size s of the beta-binomial model. From s = 3 on shares have one
-peak; failed seeds are apart."""
+"""The least size s of the beta-binomial model, from which on the density of shares has one peak."""
 
 SHARE, PERCENT, POSITIVE = (0.0, 1.0), (0.0, 100.0), (0.0, math.inf)
 
 NORMAL = 1.96
-"""The quantile of the normal distribution that leaves 5% outside of both."""
+"""The 97.5% quantile of the normal distribution."""
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "share": SHARE,
@@ -36,7 +35,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
         ("nats", "keys", "x", "y", "y^2", "errors per symbol", "absolute value"), POSITIVE
     ),
 }
-"""The range of each unit; one that is not here has no bounds."""
+"""The range of each unit; other units have no bounds."""
 
 UNBOUNDED = (-math.inf, math.inf)
 
@@ -45,20 +44,18 @@ UNBOUNDED = (-math.inf, math.inf)
 class Spread:
     """Mean over seeds, standard deviation (n - 1 in the denominator), and interval of the mean.
 
-    The interval has the `coverage` 1 - a, by default 95%.
+    The interval has the `coverage` 1 - a, by default 95%, and stays within the range of the
+    metric's `unit` (`RANGES`):
 
-    The interval stays within the range of the metric's `unit` (`RANGES`):
-
-    - without bounds it is Student's, mean -/+ t(1 - a/2, n - 1) sd / sqrt(n);
-    - of positive numbers it is mean e^-h to mean e^h, with
+    - without bounds: Student's interval, mean -/+ t(1 - a/2, n - 1) sd / sqrt(n);
+    - positive numbers: mean e^-h to mean e^h, with
       h = t(1 - a/2, n - 1) sqrt(v / n + v^2 / (2 (n - 1))) and v the variance of the logarithms,
-      after Cox (Zhou and Gao 1997): as Student's if v is small, and wider if errors are
-      skewed;
-    - of shares, each over `examples` examples, it is the wider of Student's and that of a
-      beta-binomial model, which knows that seeds near a bound can fall from it. It takes a
-      millisecond and is computed when it is first read.
+      after Cox (Zhou and Gao 1997): as Student's if v is small, and wider if errors are skewed;
+    - shares, each over `examples` examples: the wider of Student's interval and the interval of a
+      beta-binomial model, which allows for seeds that fall from a bound. The model takes a
+      millisecond and is computed on first access.
 
-    Values of splits of the same rows are not independent: `overlap` is n_test / n_train, and
+    Values of splits of the same rows are not independent: with `overlap` = n_test / n_train,
     1/n + overlap takes the place of 1/n (Nadeau and Bengio 2003).
 
     With one value there is neither deviation nor interval; with none there is no mean either.
@@ -128,10 +125,10 @@ def _beta_binomial(
 
         log p(x | mu, s) = sum_i log B(mu s + k_i, (1 - mu) s + m - k_i) - n log B(mu s, (1 - mu) s)
 
-    (Skellam 1948; B is the beta function, which also takes a k_i that is not an integer). The prior
-    is uniform in mu and in log s, which has 12 values from LEAST_SIZE, where shares have one hill,
-    to 10 m, where seeds differ by their examples alone. If every answer is right the interval ends
-    at 1, and if none is it begins at 0 (Brown, Cai and DasGupta 2001).
+    (Skellam 1948; B is the beta function, and k_i need not be an integer). The prior is uniform in
+    mu and in log s, at 12 values from LEAST_SIZE, where shares have one peak, to 10 m, where seeds
+    differ by their examples alone. If every answer is right the interval ends at 1, and if none is
+    right it begins at 0 (Brown, Cai and DasGupta 2001).
     """
     from scipy.special import gammaln  # takes 0.2 s, and only shares need it
 
@@ -157,7 +154,7 @@ def _beta_binomial(
 
 
 def moments(values: Sequence[float]) -> tuple[float, float]:
-    """Return mean and standard deviation, n - 1 below the line, of two values or more."""
+    """Return mean and standard deviation (n - 1 in the denominator) of two values or more."""
     numbers, factor = scaled(values)
     middle = math.fsum(numbers) / len(numbers)
     squares = math.fsum((number - middle) ** 2 for number in numbers)
@@ -179,11 +176,7 @@ def student_quantile(df: int, coverage: float = COVERAGE) -> float:
 
 
 def student_reach(values: Sequence[float], level: float, overlap: float) -> float:
-    """Return half the width of Student's interval of a mean.
-
-    Splits of the same rows are not independent: 1/n + overlap takes the place of 1/n, where the
-    overlap is n_test / n_train (Nadeau and Bengio 2003).
-    """
+    """Return half the width of Student's interval of a mean, with `overlap` as in `Spread`."""
     n = len(values)
     _, sd = moments(values)
     return student_quantile(n - 1, 1 - level) * sd * math.sqrt(1 / n + overlap)
@@ -192,9 +185,8 @@ def student_reach(values: Sequence[float], level: float, overlap: float) -> floa
 def matched_shares(changed: int, net: int, n: int) -> tuple[float, float]:
     """Return the ends of the 95% interval of a difference of two shares of the same examples.
 
-    `changed` of `n` examples have differences of -1 or 1, and `net` is the sum of these. It is that
-    of Agresti and Min (2005), which adds half an example to each outcome: examples that all change
-    alike do not make it a point.
+    `changed` of `n` examples have differences of -1 or 1, and `net` is their sum. Half an example
+    is added to each outcome (Agresti and Min 2005), so that the interval never is a point.
     """
     reach = NORMAL * math.sqrt(changed + 1 - net**2 / (n + 2)) / (n + 2)
     middle = net / (n + 2)

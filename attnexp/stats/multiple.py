@@ -1,4 +1,4 @@
-"""Corrections of p-values for many tests; `flips.step_down_p` has that of the sign flips."""
+"""Adjustment of p-values for several tests; for sign flip tests see `flips.step_down_p`."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for being these tests (Holm 1979)."""
+    """Return p-values adjusted for the number of tests (Holm 1979)."""
     p = np.asarray(p_values)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)

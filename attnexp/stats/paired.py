@@ -11,19 +11,19 @@ from attnexp.stats.intervals import ROUNDING
 from attnexp.stats.scaled import MOST, difference, factors, mean
 
 Values = dict[int, dict[int, float]]
-"""A metric by seed and, within a seed, by the other settings."""
+"""The values of a metric by seed and, within a seed, by block: an index of the other settings."""
 
 
 def seed_means(values: Values) -> list[float]:
-    """Return one number per seed: seeds are the independent units."""
+    """Return the mean of each seed over its blocks: seeds are the independent units."""
     return [mean(blocks.values()) for blocks in values.values()]
 
 
 def paired(row: Values, other: Values, ahead_by: float | None = None) -> dict[int, float]:
-    """Return the differences of two rows, by seed and within it by block.
+    """Return the mean difference of two rows by seed, over the blocks that both have.
 
-    Rows that share none have no difference. Differences that are nothing but the rounding of the
-    numbers that were subtracted are 0. With `ahead_by` they are those of `net_shares`.
+    Seeds without shared blocks are left out. Differences within the rounding of the values are 0.
+    With `ahead_by` the differences are `net_shares`.
     """
     if ahead_by is not None:
         seeds, shares = net_shares([row, other], ahead_by)
@@ -42,7 +42,7 @@ def paired(row: Values, other: Values, ahead_by: float | None = None) -> dict[in
 def in_columns(
     pairs: Sequence[Mapping[int, float]],
 ) -> tuple[list[int], Float[np.ndarray, "seeds pairs"]]:
-    """Return the seeds of pairs, ascending, and their differences: NaN where a seed is lacking."""
+    """Return the seeds of pairs, ascending, and the differences: NaN where a pair lacks a seed."""
     seeds = sorted({seed for pair in pairs for seed in pair})
     return seeds, np.array([[pair.get(seed, np.nan) for pair in pairs] for seed in seeds])
 
@@ -50,9 +50,9 @@ def in_columns(
 def every_pair(
     rows: Sequence[Values],
 ) -> tuple[list[int], Float[np.ndarray, "seeds pairs"]]:
-    """Return the differences of every two rows, of two or more, as `in_columns` those of `paired`.
+    """Return the seeds and differences of every two of two rows or more, as in `in_columns`.
 
-    Pairs are in the order of `itertools.combinations`.
+    Differences are those of `paired`. Pairs are in the order of `itertools.combinations`.
     """
     blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
     values = np.array([[row.get(s, {}).get(b, np.nan) for s, b in blocks] for row in rows])
@@ -80,13 +80,14 @@ def every_pair(
 def net_shares(
     rows: Sequence[Values], ahead_by: float
 ) -> tuple[list[int], Float[np.ndarray, "units pairs"]]:
-    """Return the net share of the differences of every two rows, by unit, as `every_pair`.
+    """Return the units and the net shares of every two rows, as `every_pair`.
 
-    With x_b the difference of two rows in block b of the unit, it is
+    With x_b the difference of two rows in block b of the unit, the net share is
 
-        sum of the x_b larger than ahead_by in size / sum of the |x_b|
+        sum of the x_b with |x_b| > ahead_by / sum of the |x_b|
 
-    which has no scale: 1 if all are above 0, -1 if all are below, and 0 if there is none.
+    which has no scale: 1 if all x_b are above ahead_by, -1 if all are below -ahead_by, and 0 if
+    all are 0.
     """
     units = sorted({unit for row in rows for unit in row})
     found = np.full((len(units), math.comb(len(rows), 2)), np.nan)
@@ -104,10 +105,7 @@ def net_shares(
 def block_differences(
     row: Mapping[int, float], other: Mapping[int, float], ahead_by: float = 0.0
 ) -> Float[np.ndarray, " blocks"]:
-    """Return the differences of two rows in the blocks that they share; up to a margin they are 0.
-
-    So are those that are beyond it by nothing but rounding.
-    """
+    """Return the differences of two rows in shared blocks, 0 if within `ahead_by` plus rounding."""
     blocks = sorted(row.keys() & other.keys())
     own, others = (np.array([each[block] for block in blocks]) for each in (row, other))
     with np.errstate(over="ignore"):

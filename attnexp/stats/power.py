@@ -1,4 +1,4 @@
-"""How small a difference a number of seeds can show, and how many seeds a difference takes."""
+"""The smallest difference that a number of seeds can show, and the seeds a difference needs."""
 
 import math
 from bisect import bisect_left
@@ -12,23 +12,23 @@ from attnexp.stats.intervals import ROUNDING
 from attnexp.stats.sequential import level_at
 
 POWER = 0.8
-"""The chance of a verdict that is asked for."""
+"""The requested chance of a verdict."""
 
 MOST_SEEDS = 1000
-"""The most seeds that are advised."""
+"""The most seeds that notes advise."""
 
 
 def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -> float:
-    """Return the least difference, in standard deviations of the pairs, that is found in 80%.
+    """Return the least difference, in standard deviations of the pairs, with a power of 80%.
 
-    It is that of the paired t test, whose statistic is noncentral (Student's with the centre effect
-    / sqrt(1/n)), at the level that each of `tests` pairs of rows has (Bonferroni). The test by the
-    signs of few seeds has no more of the level than some of its 2^(n - 1) ways; if only the
-    clearest is a verdict, all n signs have to agree: Phi(effect)^n = 0.8. Of splits of the same
-    rows, 1/n + overlap takes the place of 1/n (Nadeau and Bengio 2003).
+    The power is that of the paired t test, a noncentral t with the centre effect / sqrt(1/n), at
+    the level / tests (Bonferroni). The p-values of sign flips of few seeds are multiples of
+    1 / 2^(n - 1), and the level is rounded down to one. If only the smallest is left, all n signs
+    have to agree: Phi(effect)^n = 0.8. For splits of the same rows, 1/n + overlap takes the place
+    of 1/n (Nadeau and Bengio 2003).
 
-    Valid from the fewest seeds of a verdict on, n >= 1 - log2(level). Pairs of rows share seeds,
-    so that among many rows such a difference is found a little more often.
+    Valid for n >= 1 - log2(level). With many rows the power is a little higher, as pairs of rows
+    share seeds.
     """
     from scipy.special import nctdtrinc, stdtrit  # takes 0.2 s
 
@@ -42,11 +42,12 @@ def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -
 
 
 def look_level(seeds: int, before: int, parts: int = 1) -> float:
-    """Return the level of a test at a look, of which `parts` share what the looks spend.
+    """Return the level of a test at a look of `seeds`, after an earlier look at `before` seeds.
 
-    Looks before it spent the level up to `before` seeds. For standard normal z of both looks with
-    the correlation sqrt(before / seeds) it is P(|z| > c), with c so that either is beyond its bound
-    with the chance `level_at(seeds)` (Lan and DeMets 1983). Without such a look it is that.
+    For z_1 and z_2 standard normal with the correlation sqrt(before / seeds), it is P(|z_2| > c_2)
+    with P(|z_1| > c_1) = level_at(before) / parts and
+    P(|z_1| > c_1 or |z_2| > c_2) = level_at(seeds) / parts (Lan and DeMets 1983). Without an
+    earlier look it is level_at(seeds) / parts.
     """
     from scipy.special import ndtr, ndtri  # takes 0.2 s
 
@@ -67,10 +68,10 @@ def look_level(seeds: int, before: int, parts: int = 1) -> float:
 
 
 def seeds_needed(difference: Difference, rule: Rule) -> int | None:
-    """Return the seeds, more than there are, at which such a difference is found in 80% of tables.
+    """Return the number of seeds, more than now, at which the difference has a power of 80%.
 
-    It is among as many tests as there were, at one more look. None if seeds do not differ, if their
-    mean is zero, and if more than MOST_SEEDS would be needed.
+    The number of tests stays the same, with one more look. None if the deviation or the mean is
+    zero, or if more than MOST_SEEDS would be needed.
     """
     if not difference.sd or not difference.mean:
         return None

@@ -1,4 +1,4 @@
-"""Mean ranks of rows, by how often each is ahead of each other."""
+"""Mean ranks of rows, by how often one row is ahead of another."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from attnexp.stats.paired import Values, block_differences
 
 
 def chances(rows: Sequence[Values], ahead_by: float) -> Float[np.ndarray, "rows rows"]:
-    """Return the chance that each row is ahead of each other by more than a margin.
+    """Return P_ij, the chance that row i is ahead of row j by more than a margin.
 
-    Lower values are better. It is the share of the shared blocks of a unit, of which those within
-    the margin count half, on average over the shared units; NaN without one, and of a row itself.
+    Lower values are better. P_ij is the share of shared blocks in which row i is ahead, averaged
+    over shared units; blocks within the margin count half. NaN without shared blocks and for i = j.
     """
     found = np.full((len(rows), len(rows)), np.nan)
     for i, row in enumerate(rows):
@@ -29,15 +29,14 @@ def chances(rows: Sequence[Values], ahead_by: float) -> Float[np.ndarray, "rows 
 
 
 def mean_ranks(rows: Sequence[Values], ahead_by: float) -> list[float | None]:
-    """Return the mean rank of each row, 1 for one that is ahead of all others everywhere.
+    """Return the mean rank of each row, 1 for a row that is ahead of all others everywhere.
 
     With P_ij from `chances`, the rank of row i is
 
-        1 + sum over the other rows of P_ji
+        1 + sum over the other rows j of P_ji
 
-    which is the mean of its ranks in the blocks, on average over the units, if all rows have all
-    (Friedman 1937). Rows without a shared unit count as those with one do on average; None for a
-    row that shares a unit with no other.
+    If all rows have all blocks, this is the mean over units of the mean rank in the blocks
+    (Friedman 1937). A missing P_ji counts as the mean of the others; None if all are missing.
     """
     others = chances(rows, ahead_by)
     there = ~np.isnan(others)

@@ -1,7 +1,7 @@
-"""Statistics of numbers whose sums or squares a float cannot hold.
+"""Statistics of numbers whose sums or squares are out of the range of floats.
 
-Numbers are multiplied by a power of two if that is needed, and results are divided by it. It
-rounds nothing, and ordinary numbers are not touched, so their results have the same bits.
+Such numbers are multiplied by a power of two, and results are divided by it, without rounding.
+Ordinary numbers are not scaled: their results have the same bits.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGE, SMALL = 2.0**400, 2.0**-400
-"""Numbers in between have squares, and sums of many squares, that a float can hold."""
+"""Numbers in between need no scaling: floats can hold their squares, and sums of many squares."""
 
 STEP = 2.0**600
-"""The factor that brings a larger or smaller number back to where squares can be held."""
+"""The factor by which larger and smaller numbers are scaled."""
 
 MOST = float(np.finfo(float).max)
-"""The largest float. A difference beyond it counts as it."""
+"""The largest float. Larger differences are clipped to it."""
 
 
 def factors(largest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the power of two for numbers whose largest magnitude is given; it is mostly 1."""
+    """Return the power of two that scales numbers with this largest magnitude, mostly 1."""
     small = (largest < SMALL) & (largest > 0)
     return np.where(largest > LARGE, 1 / STEP, np.where(small, STEP, 1.0))
 
@@ -33,7 +33,7 @@ def scaled(values: Sequence[float]) -> tuple[list[float], float]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean of one value or more, whose sum may be beyond the largest float."""
+    """Return the mean of one value or more, whose sum may overflow."""
     numbers = list(values)
     try:
         return fmean(numbers)
@@ -42,12 +42,12 @@ def mean(values: Iterable[float]) -> float:
 
 
 def difference(one: float, other: float) -> float:
-    """Return `one - other`, at most the largest float."""
+    """Return `one - other`, clipped to the largest float."""
     return min(max(one - other, -MOST), MOST)
 
 
 def mean_row(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of each column of a matrix."""
+    """Return the mean of each column of a matrix, scaled where needed."""
     factor = factors(abs(rows).max(axis=0))
     means: NDArray[np.float64] = (rows * factor).mean(axis=0) / factor
     return means

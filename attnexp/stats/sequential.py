@@ -1,15 +1,14 @@
 """Verdicts that hold however often a table is looked at while seeds are added.
 
-A look is an analysis of all seeds that there are. The looks of a table share the level: up to n
-seeds,
+A look is an analysis of all seeds so far. The looks of a table share the level: up to n seeds,
 
     level(n) = 1/32 + (0.05 - 1/32)(1 - 6/n),   0 below six seeds
 
 is spent (Lan and DeMets 1983), so that six seeds decide as in a table of one look, and there is no
-last look. The test of a look is that of `flips`, with the same sign vectors at all looks: a
-vector whose largest z of the pairs is among the largest of a look is out, and the pairs are told
-apart that are beyond the others when the vector of ones is out. Earlier looks are computed from
-the values of today.
+last look. The test of a look is that of `flips`, with the same sign vectors at all looks. A look
+removes the vectors with the largest z of any pair, as many as the level left to it allows. If the
+vector of ones, the observed data, is among these, the pairs with a larger z than all remaining
+vectors are shown to differ. Earlier looks are computed from the current values.
 """
 
 import math
@@ -32,35 +31,35 @@ FEWEST = 6
 """The fewest seeds with a p-value below the level: 2 / 2^6 = 1/32."""
 
 MOST_LOOKS = 40
-"""The most looks of a table. The last ones of more are one look."""
+"""The most looks of a table. Further looks are merged into the last."""
 
 LEAST_EXHAUSTIVE = 10
-"""The seeds of which all sign vectors are used even in the largest table."""
+"""The number of seeds whose sign vectors are all used even in the largest table."""
 
 STATISTICS = 2**21
-"""Statistics of a table at all looks, by pair, look and sign vector."""
+"""The most values of z in a table: looks times pairs times sign vectors."""
 
 
 def level_at(seeds: int) -> float:
-    """Return the level that is spent up to a number of seeds."""
+    """Return the level spent up to a number of seeds."""
     first = 2 / 2**FEWEST
     return first + (LEVEL - first) * (1 - FEWEST / seeds) if seeds >= FEWEST else 0.0
 
 
 Arrival = tuple[str, str]
-"""The time of a run and the command that made it, of which the seeds are one look."""
+"""The time of a run and its command. The seeds of a command are one look."""
 
 
 Arrivals = Mapping[int, Sequence[Arrival]]
-"""The arrivals of the runs of a row by seed: of the first run, and of each that replaced one of
-other code."""
+"""The arrivals of the runs of a row by seed: the first run, then each that replaced a run of other
+code."""
 
 
 @dataclass(frozen=True)
 class SeedPlace:
-    """The place of a seed in a table: its look, and how often a run of the seed was made anew.
+    """The place of a seed in a table: its look and turn.
 
-    A run that other code made anew has the next `turn`. Places are in the order of looks.
+    The first run of a seed has `turn` 0, and each run that replaces it with other code the next.
     """
 
     look: int
@@ -69,10 +68,10 @@ class SeedPlace:
 
 
 def places_of(seeds: Sequence[int], rows: Sequence[Arrivals]) -> list[SeedPlace]:
-    """Return the places of seeds, by the arrivals of their runs in each row.
+    """Return the places of seeds in the order of looks, by the arrivals of their runs in each row.
 
-    A seed is there from the second row on that has it. The seeds of a command are one look for each
-    turn, at the time of the last, and so are all runs without a command.
+    A seed counts as soon as two rows have it. The seeds of a command and turn are one look, at the
+    time of the last of them. Runs without a command are one look, too.
     """
     came: dict[tuple[int, int], Arrival] = {}
     for seed in seeds:
@@ -91,7 +90,7 @@ def places_of(seeds: Sequence[int], rows: Sequence[Arrivals]) -> list[SeedPlace]
 
 
 def portions(rows: Sequence[Values], came: Sequence[Arrivals]) -> int:
-    """Return the number of looks of rows at which there can be a verdict."""
+    """Return the number of looks at rows that have enough seeds for a verdict."""
     counts = Counter(seed for row in rows for seed in row)
     places = places_of([seed for seed in sorted(counts) if counts[seed] > 1], came)
     return len({place.look for place in places[FEWEST - 1 :]})
@@ -100,12 +99,11 @@ def portions(rows: Sequence[Values], came: Sequence[Arrivals]) -> int:
 class PairTest(NamedTuple):
     """The test of a pair.
 
-    `p` is the share of sign vectors that are out before the look of the verdict, or else before the
-    last one, and of those at which a pair is as clear as what was seen. `share` is the last part
-    of it and `left` what the look may spend: a pair is `apart` if its share is at most that.
-    `later` is the level that the looks after a verdict leave to this pair alone, for its interval
-    over all seeds; None at the last look. `renewed` is the number of places of seeds in the table
-    that were made anew.
+    `p` is the share of sign vectors that earlier looks removed, plus `share`: the share of the
+    other vectors with a z as large as observed, at the look of the verdict or else the last look.
+    `left` is the level that this look may spend. A pair is `apart` if `share` is at most `left`.
+    `later` is the level that the looks after the verdict leave to this pair alone, for its interval
+    over all seeds; None at the last look. `renewed` is the number of places with a turn above 0.
     """
 
     p: float
@@ -116,12 +114,12 @@ class PairTest(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether the pair is told apart."""
+        """Whether the rows of the pair are shown to differ."""
         return self.share <= self.left
 
     @property
     def level(self) -> float:
-        """What looks up to this one spend."""
+        """The level spent up to this look."""
         return self.p - self.share + self.left
 
 
@@ -137,7 +135,7 @@ class PairTests:
 
     @cached_property
     def apart(self) -> NDArray[np.bool_]:
-        """Whether each pair is told apart."""
+        """Whether the rows of each pair are shown to differ."""
         return self.share <= self.left
 
     def one(self, pair: int) -> PairTest:
@@ -155,9 +153,9 @@ def pair_tests(
 ) -> PairTests:
     """Return the tests of pairs from their differences by seed, NaN where a pair lacks a seed.
 
-    `ends` are the two rows of each pair, and `rows` say when the runs of each row came: by default
-    all at one look. `parts` share the level. A pair that was told apart at an earlier look stays
-    so, unless its mean has the other sign now: its p-value is then 1.
+    `ends` are the two rows of each pair, and `rows` the arrivals of the runs of each row: by
+    default all at one look. `parts` comparisons share the level. A verdict of an earlier look
+    stays, unless the mean has the other sign now: the p-value is then 1.
     """
     places = places_of(seeds, rows)
     differences = _by_place(seeds, differences, places, ends, rows)
@@ -178,7 +176,7 @@ def _by_place(
     ends: Sequence[tuple[int, int]],
     rows: Sequence[Arrivals],
 ) -> Float[np.ndarray, "places pairs"]:
-    """Return the differences at places: a pair has that of a seed at the later turn of its rows."""
+    """Return the differences by place: at the later of the last turns of two rows, else NaN."""
     order = {seed: i for i, seed in enumerate(seeds)}
     found = differences[[order[place.seed] for place in places]]
     if not any(place.turn for place in places):
@@ -191,9 +189,10 @@ def _by_place(
 
 
 class _Looks:
-    """The statistics `z` of all looks, of shape (looks, pairs, vectors), and what they may spend.
+    """The statistics `z` of all looks, of shape (looks, pairs, vectors).
 
-    With `renewed`, what a look did not spend is lost: the runs that it tested are others now.
+    `spent` is the number of vectors that may be removed up to each look. With `renewed`, vectors
+    that a look could have removed and did not are lost, as its runs have been replaced.
     """
 
     def __init__(
@@ -219,7 +218,7 @@ class _Looks:
             self.z[look, ~there[:end].any(axis=0)] = -np.inf
 
     def tests(self) -> PairTests:
-        """Return the tests. After a verdict, all looks are those of the pairs that are left."""
+        """Return the tests. After each verdict, all looks are repeated with the remaining pairs."""
         _, pairs, vectors = self.z.shape
         p, share, left = np.ones(pairs), np.ones(pairs), np.zeros(pairs)
         later: dict[int, float] = {}
@@ -242,10 +241,10 @@ class _Looks:
         return PairTests(p, share, left, later)
 
     def _first_verdict(self, pairs: NDArray[np.bool_]) -> tuple[int, NDArray[np.bool_], int, float]:
-        """Return the first look at which one of these pairs is told apart, and else the last.
+        """Return the first look that shows one of these pairs to differ, or else the last look.
 
-        With it come the vectors that are out before and how many may leave. The largest z that is
-        no verdict is the last; if there is no verdict, it is below all.
+        Also returns which vectors earlier looks removed, how many this look may remove, and the
+        bound that z of a pair has to exceed: -inf if no look has a verdict.
         """
         out = np.zeros(self.z.shape[2], bool)
         look = before = spendable = 0

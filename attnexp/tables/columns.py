@@ -1,6 +1,6 @@
 """The columns of the tables of configurations, each declared once.
 
-A column is one entry of COLUMNS: the tables, CSV and JSON take it from there.
+Printed tables, CSV and JSON all take their columns from COLUMNS.
 """
 
 import math
@@ -31,28 +31,27 @@ STANDINGS = {
     Word.ONE_SEED: said("one seed"),
     Word.ALONE: said("alone"),
 }
-"""The standings of rows in print."""
+"""The printed words of standings."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: its value for an entry, which is a row and a metric, and its place in print.
+    """A column: the value for an entry, which is a row and a metric, and the layout in print.
 
-    - `value` returns a plain value, which CSV and JSON hold under `name`; without a name they do
-      not have the column.
-    - `text` returns the text in a printed table; by default numbers have four digits.
-    - `title` is the head in print: `{metric}`, `{units}` or `{difference}` is replaced. Without a
-      title the column is not printed. `table` is the table that shows it, `short` its head in print
-      that is narrow, and `word` its word for `--columns`, by default its name.
-    - `shown` returns whether a table has the column at all.
+    - `value` returns a plain value for CSV and JSON, where the column is `name`; without a name the
+      column is only printed.
+    - `text` returns the printed text; by default numbers have four digits.
+    - `title` is the printed head, in which `{metric}`, `{units}` or `{difference}` is replaced.
+      Without a title the column is not printed. `short` is the head in narrow print, and `word` the
+      word for `--columns`, by default the name.
+    - `table` is the table with the column, if `shown` returns True.
     - `each` repeats the column for every metric of the table.
-    - A column that is `on_request` is printed only if it is named.
-    - A `sparse` column is left out if no row has a value in it, and a `rare` one is then left out
-      of CSV and JSON, too. One that `folds` is written once if all rows have the same in it.
-    - `align` is the side on which it is set. A `spare` column is the first to be left out if the
-      table is too wide.
-    - `fact` is the column of the frame that it sums up, if it goes by the other name of that one.
-      `nothing` is the value of a row that is without one.
+    - An `on_request` column is printed only if named.
+    - A `sparse` column is not printed if no row has a value, and a `rare` column is then not in CSV
+      and JSON. A column that `folds` is written once if all rows have the same value.
+    - `align` is the alignment. A `spare` column is left out first if the table is too wide.
+    - `fact` is the column of the frame that the column summarizes: if renamed, both have the new
+      name. `nothing` is the value of a row without a fact.
     """
 
     value: Callable[[TableEntry], object]
@@ -78,7 +77,7 @@ class Column:
         return self.value(entry) in (None, self.nothing)
 
     def renamed(self, renaming: Renaming) -> str:
-        """Return the other name of the column's fact, empty without one."""
+        """Return the new name of the column's fact, empty without one."""
         title = renaming.title(self.fact)
         return "" if title == self.fact else title
 
@@ -130,7 +129,7 @@ def _several(table: ResultsTable) -> bool:
 
 
 def _companion(head: Phrase, rare: bool = False) -> Column:
-    """Return the column of metrics that are shown next to others, under this head."""
+    """Return the column of companions with this head: metrics shown next to other metrics."""
     english = in_language(head, "en")
     return Column(
         rare=rare,
@@ -145,7 +144,7 @@ def _companion(head: Phrase, rare: bool = False) -> Column:
 
 
 def difference_cell(found: Difference | None) -> GridCell | None:
-    """Return a mean difference with its interval, which one pair does not have."""
+    """Return a mean difference with the interval, if that is finite."""
     if found is None:
         return None
     if not math.isfinite(found.low):
@@ -164,13 +163,13 @@ def _share(part: int, whole: int) -> GridCell:
 
 
 def _learned(entry: TableEntry) -> GridCell | None:
-    """Return how many seeds learned, where some did and others did not."""
+    """Return how many seeds learned, if some learned and some failed."""
     modes = modes_of(entry.sample)
     return _share(len(modes.learned), modes.n) if modes is not None and modes.are_two else None
 
 
 def _difference(what: str) -> Column:
-    """Return the column of a part of the difference to the best row, for programs."""
+    """Return the column of a field of the difference, for CSV and JSON alone."""
     names = {"better": "better_on", "pairs": "pairs"}
     return Column(
         name=names.get(what, f"difference_{what}"),
@@ -183,7 +182,7 @@ def _lost(why: str) -> Column:
 
 
 def _cost(name: str, over_runs: Callable[[NDArray[np.float64]], float], title: str = "") -> Column:
-    """Return the column of the costs of the finished runs of a row."""
+    """Return the column of a cost, over the finished runs of a row."""
 
     def value(entry: TableEntry) -> float | None:
         costs = entry.row.costs(name)
@@ -291,7 +290,7 @@ COLUMNS = (
     _cost("seconds", mean),
     _cost("peak_memory_mb", max, title="memory MB"),
 )
-"""The columns, in the order in which they are printed and written."""
+"""The columns in order."""
 
 WORDS = frozenset(one.word or one.name or translate(one.title) for one in COLUMNS if one.title)
 
@@ -303,4 +302,4 @@ FIXED = frozenset(
         *(text for one in COLUMNS for text in (one.name, one.word, one.title, one.short)),
     )
 )
-"""The names and heads of these columns in every language, which no other column may have."""
+"""The names and heads of COLUMNS in every language: other columns may not be renamed to these."""

@@ -1,4 +1,4 @@
-"""The entries of tables: runs gathered into rows, each with its statistics of every metric."""
+"""The entries of tables: the statistics of each metric of each row of runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,25 +45,23 @@ from attnexp.stats.sequential import portions
 
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
-"""Why a run has no result; `missing` is a seed that other rows have and this row does not."""
+"""Why a row has no result of a seed; `missing` if the row has no run, and other rows have."""
 
 
 Numbers = dict[tuple[int, int], frozenset[tuple[str, float | None]]]
-"""The metrics of runs, each with its name, by unit and block."""
+"""The names and values of all metrics of a run, by unit and block."""
 
 
 @dataclass(frozen=True)
 class TableRequest:
-    """The request of tables.
+    """A request for tables.
 
-    Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
-    default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
-    or smallest first. Rows are compared with the best one, or with the one whose label is
-    `reference`, in which case they keep their order. `equal_within` is that of `Rule`;
-    `explain` adds the reasoning behind each verdict, `costs` a table of the costs,
-    `also` the columns that a table shows only if they are named.
-    Tables show the `top` best rows of those on the same data, or all, and at most `limit` lines, or
-    all.
+    Rows are configurations, or the combinations of values of the columns `by`. `metrics` are by
+    default the primary metrics. `sort` is a metric or a column of `by`, best or smallest first.
+    Rows are compared with the best row, or with the row whose label is `reference`, in which case
+    they keep their order. `equal_within` is passed to `Rule`; `explain` adds the reasoning behind
+    each verdict, `costs` a table of costs, `also` columns that are shown only on request. Tables
+    show the `top` best rows on the same data, and at most `limit` lines; 0 is all.
     """
 
     by: tuple[str, ...] = ()
@@ -81,11 +79,11 @@ class TableRequest:
 
 @dataclass(frozen=True)
 class Row:
-    """Runs that agree in everything that a table is divided by, which is `labels`.
+    """Runs with the same `labels`: the values of the columns by which a table is divided.
 
-    `blocks` numbers, for each run, its settings that differ inside rows, except for those that
-    belong to the choices that rows are labelled by. `lost` is the number of runs that did not
-    finish, by reason, and `unit` the unit of its averages.
+    `blocks` numbers, for each run, the settings that differ inside rows, except the settings of
+    groups by which rows are labelled. `lost` is the number of missing results by reason, and `unit`
+    the unit of averages.
     """
 
     labels: dict[str, Any]
@@ -98,7 +96,7 @@ class Row:
     def numbers(self) -> Numbers:
         """All metrics of the finished runs, by unit and block.
 
-        None of runs of other tools, which need not have recorded what a setting changes.
+        Imported runs are left out: other tools may not have recorded what a setting changes.
         """
         units = self.runs.data[self.unit.column]
         return {
@@ -108,7 +106,7 @@ class Row:
         }
 
     def costs(self, name: str) -> NDArray[np.float64]:
-        """Return the cost of each finished run, a fact or a metric, if it is known."""
+        """Return a cost, a fact or a metric, of the finished runs for which it is known."""
         known = (*FACTS, *self.runs.metrics)
         own = next((each for each in (name, f"metrics.{name}") if each in known), None)
         if own is None:
@@ -121,11 +119,11 @@ class Row:
 class TableEntry:
     """A row and one metric; `sample` is None if no run has a result.
 
-    A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse. It
-    is `undecided` if there are rows to compare it with, and it has too few seeds for a verdict.
-    `level` is the mean by which it is placed among rows with other seeds (`levels`), None if shared
-    seeds do not lead to these. `beaten_by` is a row that beats it, if no row is the best. `worst`
-    is the number of runs that diverged and count as the worst value, by status.
+    A row is `ahead` if it is best or tied with the best, and some other row is shown to be worse. A
+    row is `undecided` if there are rows to compare it with, and it has too few seeds for a verdict.
+    `level` is the mean that places the row among rows with other seeds (`stats.additive.levels`),
+    None if shared seeds do not connect it to these. `beaten_by` is a row that beats it, if no row
+    is the best. `worst` is the number of diverged runs that count as the worst value, by status.
     """
 
     row: Row
@@ -164,7 +162,7 @@ class TableEntry:
 
     @property
     def verdict(self) -> Phrase | None:
-        """The word of the standing, or what was seen on too few seeds."""
+        """The word of the standing, or counts if seeds are too few."""
         return self.standing.text(self.row.unit.many)
 
     @property
@@ -179,7 +177,7 @@ class TableEntry:
 
     @property
     def fixed_by(self) -> str | None:
-        """The setting by which no seed of the row draws data, None if there is not one of all."""
+        """The setting that fixes the data for all seeds of the row, None without one."""
         found = set(self.row.runs.data["fixed_by"])
         return found.pop() if len(found) == 1 else None
 
@@ -188,14 +186,13 @@ class TableEntry:
 class ResultsTable:
     """Runs compared by the same metric and, unless divided by hand, on the same data.
 
-    `frame` has the runs that count: neither the `tuning_runs` nor the `older` ones, of which there
-    is a newer run of the same settings and seed. `entries` has a tuple per
-    row with an entry per metric, and `panels` the first of these in portions that are compared with
-    each other, those of one row last; `metrics` are those that some run has measured, if any.
-    Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
-    seeds, `unit` the unit of the averages, `reference` the row that they are compared with if it
-    is not the best one, and `same` the settings requested alike for all runs. `shown` are the
-    rows of `entries` that a table has.
+    `frame` has the runs that count: without the `tuning_runs`, and without the `older` runs, which
+    newer runs of the same settings and seed replace. `metrics` are the requested metrics that some
+    run has. `entries` has a tuple per row, with an entry per metric. `panels` groups the first
+    entries of rows that are compared with each other, single rows last. Rows are labelled by the
+    columns in `by`; `within` are the columns that differ inside rows besides the seed, `same` the
+    factors with one value in all runs, `unit` the unit of averages, and `reference` the label of
+    the row to compare with, by default the best row. `shown` are the rows of `entries` to print.
     """
 
     frame: Frame
@@ -214,13 +211,13 @@ class ResultsTable:
 
     @property
     def only_data(self) -> str | None:
-        """The one data set that all runs saw, if seeds do not draw the data: `data_seed=0`."""
+        """The setting of the one data set that all runs saw, such as `data_seed=0`, or None."""
         found = data_seeds(self.frame)
         return f"{DATA_SEED}={found.pop()}" if len(found) == 1 else None
 
     @cached_property
     def alone(self) -> list[TableEntry]:
-        """The rows that are compared with nothing, if others are compared."""
+        """The rows that are not compared with any row, if other rows are compared."""
         measured = [[entry for entry in panel if entry.spread.n > 0] for panel in self.panels]
         several = any(len(panel) > 1 for panel in measured)
         return [panel[0] for panel in measured if several and len(panel) == 1]
@@ -232,7 +229,7 @@ class ResultsTable:
 
     @property
     def data_name(self) -> str:
-        """The data set as readers see it, empty if the rows are not of one."""
+        """The data set as readers see it, empty if rows are of several."""
         choice = self.same.get("data", "") if "data" in self.frame.choices else ""
         return self.frame.renaming(self.data or str(choice))
 
@@ -262,7 +259,7 @@ class ResultsTable:
     def labels(self, entry: TableEntry) -> dict[str, Any]:
         """Return the labels of a row as readers see them.
 
-        If the whole label has a name, the first of the labels in which rows differ is that name,
+        If a new name replaces the whole label, it is the first of the labels in which rows differ,
         and the others are None.
         """
         own = entry.row.labels
@@ -280,7 +277,7 @@ class ResultsTable:
 
     @cached_property
     def portions(self) -> int:
-        """The most looks at which rows that are compared could have a verdict."""
+        """The most looks of any panel that have enough seeds for a verdict."""
         several = [[entry.sample for entry in panel if entry.sample] for panel in self.panels]
         return max(
             (
@@ -298,18 +295,18 @@ class ResultsTable:
 
     @property
     def detailed(self) -> bool:
-        """Whether there is one metric with deviations, which then has several columns."""
+        """Whether the table has one metric, in several columns, and rows of several seeds."""
         return len(self.metrics) == 1 and self.seeded
 
 
 def divide(frame: Frame, request: TableRequest) -> list[ResultsTable]:
     """Return the tables of a request.
 
-    Raises RequestError if rows that are to be ranked cannot be.
+    Without `by` there is a table per data set and primary metric, with a row for each model and
+    combination of settings that differ. Runs that ended before they recorded a primary metric are
+    counted under the primary metric of other runs on the same data.
 
-    Unless `by` is given there is one per data set, and its rows are told apart by the model and by
-    every setting that differs. Runs that ended before they recorded a primary metric belong to that
-    of the other runs on the same data.
+    Raises RequestError for `top` if no run has a result or if the metric does not rank.
     """
     data = frame.data["data"] if "data" in frame.choices else [None] * len(frame)
     found = list(zip(data, frame.data["primary"], strict=True))
@@ -381,9 +378,9 @@ def _table(
 def _panels(
     frame: Frame, by: Sequence[str], within: Sequence[str], unit: SampleUnit
 ) -> Iterable[list[Row]]:
-    """Yield rows that are compared with each other, one per combination of the columns in `by`.
+    """Yield the rows on each data: one per combination of values of the columns in `by`.
 
-    All are in order of appearance. Rows are compared if they agree in the data.
+    All are in order of appearance.
     """
     inside = [name for name in within if name.partition(".")[0] not in by]
     blocks = frame.groupby(inside if unit is SEEDS else [*inside, "seed"]).ngroup()
@@ -398,7 +395,7 @@ def _panels(
 def _row(
     runs: Frame, by: Sequence[str], blocks: NDArray[np.integer], unit: SampleUnit, expected: int
 ) -> Row:
-    """Return the row of some runs, of which each block is expected to have all units."""
+    """Return the row of some runs; a block with fewer than `expected` units has missing runs."""
     labels = {name: runs.data[name].iat[0] for name in by}
     ended = Counter(runs.data["status"])
     lost = {str(state): ended[state] for state in LOST[:-1]}
@@ -453,7 +450,7 @@ def _worst(row: Row, measured: Sample) -> Counter[str]:
 
 
 def _reference(panel: Sequence[Row], request: TableRequest) -> int | None:
-    """Return the place of the row that others are compared with, None for the best one."""
+    """Return the place of the row that others are compared with, None for the best row."""
     if request.reference is None:
         return None
     return next(i for i, row in enumerate(panel) if request.reference in row.labels.values())
@@ -462,7 +459,7 @@ def _reference(panel: Sequence[Row], request: TableRequest) -> int | None:
 def _best(
     panel: Sequence[tuple[TableEntry, ...]], request: TableRequest
 ) -> Sequence[tuple[TableEntry, ...]]:
-    """Return the best rows of a panel by `--sort`, or by the first metric, if only these are shown.
+    """Return the `top` best rows of a panel, by `--sort` or the first metric, or all rows.
 
     Raises RequestError for a metric that does not rank.
     """
@@ -478,7 +475,7 @@ def _sorted(
 ) -> list[tuple[TableEntry, ...]]:
     """Return the rows best first, or as requested; missing values come last.
 
-    Before these are rows whose mean has no place among the others, as they have unlike seeds.
+    Rows whose seeds are not connected to the seeds of others come before these.
     """
     if request.reference is not None:
         return list(entries)

@@ -1,4 +1,4 @@
-"""Writes a report in the format that is asked for: on the screen, to standard output or a file."""
+"""Writes a report in the requested format: on the screen, to standard output or to a file."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ FORMATS = tuple(ENDINGS.values())
 
 
 def chosen_format(form: str | None, output: Path | None) -> str:
-    """Return the format that was asked for, or the one that the file name ends with."""
+    """Return the requested format, or else the format of the file name's ending."""
     if form is not None or output is None:
         return form or "table"
     if output.suffix not in ENDINGS:
@@ -48,9 +48,9 @@ def chosen_format(form: str | None, output: Path | None) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """How a report is written, and where: to a file, or else to the screen or standard output.
+    """The format of a report, and the file, by default the screen or standard output.
 
-    `columns` are the columns of its tables, by default all.
+    `columns` are the columns of tables, by default all.
     """
 
     form: str
@@ -70,7 +70,7 @@ class Output:
 
 
 def emit(report: Report, output: Output) -> None:
-    """Print a report or write it to a file. Raises RequestError for a column that it lacks."""
+    """Print a report or write it to a file. Raises RequestError for a column it lacks."""
     if output.columns:
         report = _with_columns(report, output.columns)
     if output.on_screen:
@@ -86,7 +86,7 @@ def emit(report: Report, output: Output) -> None:
 
 
 def _with_columns(report: Report, names: Sequence[str]) -> Report:
-    """Return a report with the named columns, but for those that no row has a value in."""
+    """Return a report with the named columns, without columns that are empty in all rows."""
     there = column_names(report)
     title = report.renaming.title
     words = report.words.union(map(title, report.words))
@@ -97,13 +97,13 @@ def _with_columns(report: Report, names: Sequence[str]) -> Report:
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""How text begins that a spreadsheet computes."""
+"""The first characters of text that spreadsheets take for a formula."""
 
 
 def as_csv(report: Report) -> str:
     """Return the records, a line each, under their names. Missing values are empty.
 
-    Text that a spreadsheet would compute has an apostrophe in front, which makes it text there.
+    Text that looks like a formula gets a leading apostrophe.
     """
     text = io.StringIO()
     if report.records:
@@ -115,7 +115,7 @@ def as_csv(report: Report) -> str:
 
 
 def csv_text(value: object) -> object:
-    """Return a value that no spreadsheet takes for a formula."""
+    """Return a value, with a leading apostrophe if a spreadsheet would take it for a formula."""
     is_formula = isinstance(value, str) and value.startswith(FORMULAS) and value != "-"
     return f"'{value}" if is_formula else value
 
@@ -137,7 +137,7 @@ def as_json(report: Report) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """Return tables as GitHub draws them, also fit to be read as they are."""
+    """Return the tables and notes in GitHub's Markdown, aligned to be readable as text."""
     blocks = []
     for grid in report.grids:
         if grid.title:
@@ -163,11 +163,11 @@ WRITERS: Mapping[str, Callable[[Report], str]] = {
     "latex": as_latex,
     "json": as_json,
 }
-"""The writer of each format. `table` is the text on the screen, without colours."""
+"""The writer of each format."""
 
 
 def markdown_text(text: Phrase) -> str:
-    """Return text that Markdown shows as it is. An underscore inside a word is safe and stays."""
+    """Return text escaped for Markdown; underscores inside words need no escape."""
     text = translate(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"([\\`*\[\]|#~$])", r"\\\1", text)
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)

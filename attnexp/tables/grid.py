@@ -1,4 +1,4 @@
-"""The text of tables, before any format: cells, heads, captions, and notes."""
+"""The text of reports in any format: cells, heads, captions, and notes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +14,18 @@ NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""
 
 ROWS = 40
-"""Rows of a table on the screen unless more are requested."""
+"""The default number of rows on the screen."""
 
 FEW = 4
-"""The most values that a sentence lists; of more, it counts the others."""
+"""The most values that a sentence lists; further values are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
     """The text of a cell, and whether it is emphasised.
 
-    `form` is the text with a `{}` for each of its `numbers`, for formats with digits of their own;
-    it is empty for text without numbers. An `unsure` cell names a row that has too few seeds for a
-    verdict.
+    `form` is the text with a `{}` for each of its `numbers`, for formats that round differently;
+    empty for text without numbers. An `unsure` cell names a row with too few seeds for a verdict.
     """
 
     text: Phrase
@@ -40,10 +39,10 @@ class GridCell:
 class Head:
     """The head of a column.
 
-    A spare column is left out of a screen that is too narrow: those of 1 first, then those of 2. A
-    column that `folds` is written once
-    next to the title if all rows have the same in it. `word` names the column in requests, as does
-    its title. `short` is a title for narrow pages. `measured` columns have values of a metric.
+    If a screen is too narrow, columns with `spare` 1 are left out, then columns with 2. A column
+    that `folds` is written once next to the title if all rows have the same value. `word` names the
+    column in `--columns`, as the title does. `short` is the title on narrow pages. `measured`
+    columns have values of a metric.
     """
 
     title: Phrase
@@ -59,9 +58,9 @@ class Head:
 class Line:
     """A row of a table: the value of each cell, and its records, one per metric.
 
-    A value is a cell if its text is not that of `cell`. A record is a mapping of plain values; all
-    of a report have the same keys. A line without values is for programs alone, and one without
-    records for readers.
+    Values are converted by `cell`. A record is a mapping of plain values; all records of a report
+    have the same keys. A line without values is only in CSV and JSON, a line without records only
+    in the other formats.
     """
 
     values: Sequence[object] = ()
@@ -70,11 +69,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with its title and its caption: each format is a view of its lines.
+    """A table with title and caption.
 
     The first `labels` columns name the row. `common` are the settings that all runs share. `legend`
-    explains the marks of cells to readers who see no bold type, and `bold` names the bold cells.
-    `omitted` is the number of rows that a limit leaves out.
+    explains marks in formats without bold type, and `bold` the bold cells. `omitted` is the number
+    of rows that a limit leaves out.
     """
 
     columns: Sequence[Head]
@@ -89,7 +88,7 @@ class Grid:
 
     @cached_property
     def rows(self) -> Sequence[Sequence[GridCell]]:
-        """The cells of each line that has some."""
+        """The cells of each line that has values."""
         return [[*map(cell, line.values)] for line in self.lines if line.values]
 
     def chosen(self, columns: Sequence[Head], kept: Sequence[int]) -> "Grid":
@@ -102,21 +101,21 @@ class Grid:
 
     @property
     def more(self) -> str:
-        """The number of omitted rows in words, if there are any."""
+        """A sentence on the number of omitted rows, empty without any."""
         if not self.omitted:
             return ""
         return f"{count_text(self.omitted, 'more row')}: --limit 0 shows all."
 
     @property
     def full_caption(self) -> Text:
-        """The caption and the legend, followed by the settings in common."""
+        """The omitted rows, the caption and the legend, followed by the settings in common."""
         caption = joined(" ", filter(None, [self.more, self.caption, self.legend]))
         same = [same_text(", ".join(self.common))] if self.common else []
         return joined("\n", filter(None, [caption, *same]))
 
 
 class TableOutcome(StrEnum):
-    """Whether a table bears out a sentence."""
+    """Whether a required sentence holds in a table."""
 
     HOLDS = "holds"
     NOT_SHOWN = "not shown"
@@ -129,7 +128,7 @@ EXIT_CODES = {TableOutcome.HOLDS: 0, TableOutcome.NOT_SHOWN: 3, TableOutcome.FAL
 
 @dataclass(frozen=True)
 class TableAnswer:
-    """The answer of a table to a sentence that has to hold: the outcome, and the difference."""
+    """The answer of a table to a required sentence: the outcome, and the difference behind it."""
 
     sentence: str
     outcome: TableOutcome
@@ -145,11 +144,10 @@ class TableAnswer:
 class Report:
     """The answer to a request: tables, and sentences about them.
 
-    `verdicts` are the sentences that answer what was compared, `notes` those that have to be read
-    with the numbers. `further` are notes that change less; readers see them only if they ask for
-    the reasons. `words` are those of all columns that tables may have: a column in which no row has
-    a value is left out. `required` are the answers to sentences that have to hold, and `renaming`
-    has the other names of columns.
+    `verdicts` are the results of comparisons, `notes` what has to be read with the numbers.
+    `further` are lesser notes, of which the screen shows the number. `words` are the words of all
+    columns that tables may have, printed or not. `required` are the answers to required sentences,
+    and `renaming` has the new names of columns.
     """
 
     grids: Sequence[Grid] = ()
@@ -178,12 +176,12 @@ def cell(value: object) -> GridCell:
 
 
 def numbers_cell(form: str, *numbers: float, strong: bool = False) -> GridCell:
-    """Return a cell with numbers, to four digits, at the places `{}` of a form."""
+    """Return a cell with numbers, to four digits, in place of each `{}` of a form."""
     return GridCell(form.format(*map(number_text, numbers)), strong, form, numbers)
 
 
 def folded(grid: Grid, rows: Sequence[Sequence[GridCell]]) -> list[int]:
-    """Return the columns that fold and have the same in each of several rows."""
+    """Return the places of columns that fold and have the same text in all of several rows."""
     return [
         i
         for i, head in enumerate(grid.columns)
@@ -192,7 +190,7 @@ def folded(grid: Grid, rows: Sequence[Sequence[GridCell]]) -> list[int]:
 
 
 def column_names(report: Report) -> dict[str, str]:
-    """Return the word of each column of the tables, by its word and by its head."""
+    """Return the word of each column of the tables, under both its word and its head."""
     heads = [head for grid in report.grids for head in grid.columns]
     titles = {translate(head.title): head.word for head in heads}
     words = {title: word or title for title, word in titles.items()}
@@ -202,8 +200,8 @@ def column_names(report: Report) -> dict[str, str]:
 def with_columns(report: Report, names: Sequence[str]) -> Report:
     """Return a report whose tables have the labels of the rows and the named columns, in order.
 
-    A name is the head of a column, its word, or its name before it was renamed. A table that has
-    none of the columns stays whole. Raises RequestError for a name that no table has.
+    A name is the head of a column, its word, or its original name. A table with none of the columns
+    keeps all of its own. Raises RequestError for a name that no table has.
     """
     known = column_names(report)
     names = [name if name in known else report.renaming.title(name) for name in names]
@@ -230,7 +228,7 @@ def _with_columns(grid: Grid, names: Sequence[str]) -> Grid:
 
 
 def listed(values: Iterable[object]) -> Text:
-    """Return the first values and the number of the others, as in `a, b and 3 more`."""
+    """Return the first FEW values and the number of the others, as in `a, b and 3 more`."""
     names = [value if isinstance(value, Text) else str(value) for value in values]
     if len(names) > FEW:
         names = [*names[:FEW], said("{count} more", count=len(names) - FEW)]

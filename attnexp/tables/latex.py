@@ -17,7 +17,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 PLAIN = Paper()
 
 BOLD = r"\bfseries "
-"""The beginning of a bold number in a column of siunitx."""
+"""The prefix of a bold number in a siunitx column."""
 
 DAGGER = r"$^\dagger$"
 """The mark of a row that has too few seeds for a verdict."""
@@ -26,15 +26,15 @@ LATIN = "\N{LATIN SMALL LETTER TURNED A}"
 """The first character that pdfLaTeX cannot print without further packages."""
 
 PUNCTUATION = "\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026\u20ac"
-"""The characters beyond it that it has: dashes, quotes, a bullet, an ellipsis and the euro."""
+"""Later characters that pdfLaTeX can print: dashes, quotes, bullet, ellipsis and euro."""
 
 SHOWN = 8
-"""Characters beyond Latin that a comment names."""
+"""The most characters that a comment about unprintable characters names."""
 
 
 @dataclass(frozen=True)
 class LatexTable:
-    """The parts of a table environment, in LaTeX; the comments are plain text."""
+    """The parts of a table environment, in LaTeX; comments are plain text."""
 
     label: str
     caption: str
@@ -47,7 +47,7 @@ class LatexTable:
 
 @dataclass(frozen=True)
 class LatexColumn:
-    """A column in LaTeX."""
+    """A column in LaTeX: the column specifier `kind`, the head and the cells."""
 
     kind: str
     head: str
@@ -79,7 +79,7 @@ def as_latex(report: Report, paper: Paper = PLAIN) -> str:
 
 
 def filled(name: str, content: dict[str, Any], **syntax: Any) -> str:
-    """Return a template filled with the content, in the syntax of its format."""
+    """Return a template filled with the content; `syntax` sets the delimiters of jinja2."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -95,12 +95,12 @@ def filled(name: str, content: dict[str, Any], **syntax: Any) -> str:
 
 
 def latex_text(text: Phrase) -> str:
-    """Return text that LaTeX prints as it is."""
+    """Return text escaped for LaTeX."""
     return "".join(_LATEX.get(character, character) for character in translate(text))
 
 
 def _beyond_latin(tables: Sequence[LatexTable]) -> str:
-    """Return the first characters in print that pdfLaTeX cannot print."""
+    """Return the characters in the tables that pdfLaTeX cannot print, at most SHOWN."""
     printed = [
         text
         for table in tables
@@ -150,7 +150,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> LatexTable:
 
 
 def _caption(grid: Grid, caption: str) -> str:
-    """Return the caption that was asked for, or title and caption of the table."""
+    """Return the requested caption, or title and caption of the table."""
     parts = (translate(grid.title), _one_line(grid.caption))
     return caption or latex_text(". ".join(filter(None, parts)))
 
@@ -177,7 +177,7 @@ def _label_column(head: Head, cells: Sequence[GridCell]) -> LatexColumn:
 
 
 def _value_column(head: Head, cells: Sequence[GridCell], paper: Paper) -> LatexColumn:
-    """Return a column of siunitx if all cells are numbers or empty, else a column of text."""
+    """Return a siunitx column if no cell has several numbers, else a column of text."""
     title = latex_text(head.short or head.title)
     digits = paper.digits if head.measured else None
     written = [_numbers(cell, digits) for cell in cells]
@@ -194,7 +194,7 @@ def _value_column(head: Head, cells: Sequence[GridCell], paper: Paper) -> LatexC
 
 
 def _text(cell: GridCell, digits: int | None) -> str:
-    """Return a cell outside of a column of siunitx: numbers are set as mathematics."""
+    """Return a cell of a column of text: numbers are set in math mode."""
     if not cell.numbers:
         text = latex_text(cell.text)
         return rf"\textbf{{{text}}}" if cell.strong else text
@@ -204,7 +204,7 @@ def _text(cell: GridCell, digits: int | None) -> str:
 
 
 def _numbers(cell: GridCell, digits: int | None) -> list[str]:
-    """Return the numbers of a cell; whole ones, such as counts, have no digits after the point."""
+    """Return the numbers of a cell as text; `digits` does not apply to integers."""
     return [
         _with_plain_exponent(number_text(value))
         if digits is None or isinstance(value, int)
@@ -224,7 +224,7 @@ def _in_mathematics(number: str) -> str:
 
 
 def _table_format(numbers: Sequence[str]) -> str:
-    """Return the places that siunitx keeps for numbers: signs, and the most digits of each part."""
+    """Return the `table-format` of siunitx: signs, and the most digits of each part."""
     mantissas = [number.partition("e")[0] for number in numbers]
     exponents = [number.partition("e")[2] for number in numbers]
     whole = _signed_length([mantissa.partition(".")[0] for mantissa in mantissas])
@@ -235,7 +235,7 @@ def _table_format(numbers: Sequence[str]) -> str:
 
 
 def _signed_length(numbers: Sequence[str]) -> str:
-    """Return the most digits of whole numbers, with a minus if one of them has it."""
+    """Return the most digits of integers, with a minus if one is negative."""
     sign = "-" * any(number.startswith("-") for number in numbers)
     return f"{sign}{max(len(number.removeprefix('-')) for number in numbers)}"
 

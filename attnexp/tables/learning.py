@@ -1,4 +1,4 @@
-"""Seeds that learned and seeds that did not, counted apart."""
+"""Notes on the numbers of seeds that learned and that failed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from attnexp.tables.entries import ResultsTable, TableEntry
 
 
 def mode_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:
-    """Yield how many seeds learned, for each panel in which some did and some did not.
+    """Yield how many seeds learned, for each panel in which some learned and some failed.
 
     `name` has the name of each entry by its id.
     """
@@ -35,7 +35,7 @@ def mode_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:
 
 
 def unfailed_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:
-    """Yield how many seeds learned in the other panels in which some did, in one line."""
+    """Yield one line on how many seeds learned in the panels without failed seeds."""
     others = [
         f"{name[id(entry)]} {_possible(modes)}"
         for _, found in _learned(table)
@@ -52,7 +52,7 @@ def unfailed_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str
 def _learned(
     table: ResultsTable,
 ) -> Iterator[tuple[Sequence[TableEntry], Sequence[tuple[TableEntry, Modes]]]]:
-    """Yield each panel in which some seed learned, with the modes of its rows that have them."""
+    """Yield each panel in which some seed learned, with its rows that have modes."""
     for panel in table.panels:
         found = [(entry, modes) for entry in panel if (modes := modes_of(entry.sample)) is not None]
         if any(modes.learned for _, modes in found):
@@ -60,7 +60,7 @@ def _learned(
 
 
 def _possible(modes: Modes) -> str:
-    """Return how many seeds learned, with the upper bound of the failure rate."""
+    """Return how many seeds learned, with the upper bound of the failure rate if none failed."""
     if modes.failed:
         return str(modes)
     return f"{modes} (up to {most_failing(modes.n):.0%} may fail)"

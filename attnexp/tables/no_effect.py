@@ -1,4 +1,4 @@
-"""Settings that change no number of the rows that differ in them."""
+"""Settings without effect: rows that differ in them have the same numbers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,13 +9,13 @@ from attnexp.tables.grid import listed
 from attnexp.tables.sentences import row_in_list
 
 RATE, SCALAR_RATE = "optim.lr", "optim.scalar_lr"
-"""The learning rate, and that of parameters that are one number."""
+"""The learning rate, and the learning rate of scalar parameters."""
 
 
 def without_effect(table: ResultsTable) -> Iterator[str]:
-    """Yield a sentence on the labels of which several values gave the same numbers at every seed.
+    """Yield sentences on labels with several values that gave the same numbers at every seed.
 
-    Labels of which it says the same are in one. It says why if the settings of the runs tell.
+    A sentence names all labels for which it holds, and the reason if the settings show it.
     """
     said: dict[str, list[str]] = {}
     for name in table.by:
@@ -45,9 +45,9 @@ def without_effect(table: ResultsTable) -> Iterator[str]:
 
 
 def unlike_best(panel: Sequence[TableEntry]) -> list[TableEntry]:
-    """Return the rows of a panel but those with the numbers of the best row at every seed.
+    """Return the rows of a panel, without rows that have the numbers of the best row at every seed.
 
-    The best row stays, or the one that others are compared with in its place.
+    If rows are compared with a reference, it takes the place of the best row. It stays itself.
     """
     left_out = set[int]()
     for same in _alike(panel):
@@ -57,9 +57,9 @@ def unlike_best(panel: Sequence[TableEntry]) -> list[TableEntry]:
 
 
 def _alike(rows: Iterable[TableEntry]) -> list[list[TableEntry]]:
-    """Return the groups of rows with the same numbers at every seed that they share with the first.
+    """Return groups of two rows or more with the same numbers at the seeds shared with the first.
 
-    A group has two rows or more, and shares seeds with its first.
+    Each row shares a seed with the first row of its group.
     """
     groups: list[tuple[Numbers, list[TableEntry]]] = []
     having: dict[object, list[int]] = {}  # the groups whose first has these numbers at this seed
@@ -86,7 +86,7 @@ def _grouped(rows: Iterable[tuple[object, TableEntry]]) -> list[list[TableEntry]
 
 
 def _reason(name: str, rows: Sequence[TableEntry]) -> str:
-    """Return why a setting changed no number, after a colon, if the settings of the runs tell."""
+    """Return a colon and why a setting changed no number, empty if the settings do not show it."""
     runs = [run for entry in rows for run in entry.row.runs.runs]
     if name.startswith(OF_TRAINING) and all(run.summary.parameters == 0 for run in runs):
         return ": without parameters nothing is trained"

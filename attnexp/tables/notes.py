@@ -1,4 +1,4 @@
-"""Notes below tables: unfair comparisons, and how many seeds verdicts lack or gain from."""
+"""Notes below tables: unfair comparisons, and how many more seeds verdicts need."""
 
 import math
 from collections import Counter
@@ -39,20 +39,20 @@ CODE = {
     "commit": "git commit",
     "device": "device (seconds and memory do not compare)",
 }
-"""The columns that say what computed a run, in words."""
+"""The columns on what computed a run, and their names in notes."""
 
 BUDGETS = ("train.max_epochs", "train.max_steps", "train.max_minutes")
-"""The settings that bound training. A run that did not end early had all of its epochs."""
+"""The settings that bound training, `max_epochs` first: it ended runs without a note on the end."""
 
 TO_THE_END = "regression"
-"""The choice of `train` under which training ends if no parameter moves any more."""
+"""The choice of `train` under which training ends when no parameter moves any more."""
 
 MENDED_BY = "arch.features=16"
-"""The setting that the note of a run on a poor fit by products names."""
+"""The setting that the notes of runs advise if scores by products fit badly."""
 
 
 def results(table: ResultsTable) -> Iterable[str]:
-    """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
+    """Yield sentences on facts that change the meaning of means, the most important first."""
     of_means = (
         _left_out,
         _older,
@@ -69,13 +69,13 @@ def results(table: ResultsTable) -> Iterable[str]:
 
 
 def conditions(table: ResultsTable) -> Iterable[str]:
-    """Yield a sentence per difference between the runs besides those compared."""
+    """Yield sentences on differences between runs besides the compared ones."""
     checks = (_data, _lengths, _steps, _tuning, _code)
     return chain.from_iterable(check(table) for check in checks)
 
 
 def _fixed(table: ResultsTable) -> Iterable[str]:
-    """Rows whose seeds draw no data."""
+    """Note rows whose seeds draw no data."""
     for by in dict.fromkeys(entry.fixed_by for entry in table.firsts):
         own = [entry for entry in table.firsts if entry.fixed_by == by]
         names = listed(row_in_list(table, entry) for entry in own).en
@@ -90,7 +90,7 @@ def _fixed(table: ResultsTable) -> Iterable[str]:
 
 
 def _at_chance(table: ResultsTable) -> Iterable[str]:
-    """Compared rows of which none is beyond the metric of guessing, and no seed learned."""
+    """Note compared rows none of which is better than chance, if no seed learned."""
     for panel in table.panels:
         rows = [entry for entry in panel if entry.better and entry.spread.mean is not None]
         chances = [entry.sample.companions.get("chance") for entry in rows if entry.sample]
@@ -104,7 +104,7 @@ def _at_chance(table: ResultsTable) -> Iterable[str]:
 
 
 def _reaches(entry: TableEntry, chance: float | None) -> bool:
-    """Return whether the interval of a row, or its one value, reaches chance."""
+    """Return whether the interval of a row, or its single value, does not exclude chance."""
     low, high = (entry.spread.mean if end is None else end for end in entry.spread.interval)
     if chance is None or low is None or high is None:
         return False
@@ -112,7 +112,7 @@ def _reaches(entry: TableEntry, chance: float | None) -> bool:
 
 
 def _unfinished(table: ResultsTable) -> Iterable[str]:
-    """Rows that are trained until they converge, with runs that a budget stopped before."""
+    """Note rows trained to convergence with runs that a budget stopped before."""
     stopped: dict[str, list[str]] = {}
     for entry in table.firsts:
         runs = entry.row.runs
@@ -136,10 +136,9 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
 
 
 def _budget(table: ResultsTable, run: Run) -> str:
-    """Return the budget that ended training, such as `train.max_epochs=100`, nothing if none did.
+    """Return the budget that ended training, such as `train.max_epochs=100`, or an empty text.
 
-    A value by which rows are compared is in the names of the rows, and not here. Runs that reached
-    a target or waited long enough for a lower loss ended by the user's own rule.
+    The value is left out if rows are labelled by the setting. Targets and patience are no budgets.
     """
     reasons = (note.removeprefix(ENDED) for note in run.summary.notes if note.startswith(ENDED))
     reason = next(reasons, BUDGETS[0])
@@ -150,7 +149,7 @@ def _budget(table: ResultsTable, run: Run) -> str:
 
 
 def _of_products(table: ResultsTable) -> Iterable[str]:
-    """Rows whose runs were told that features of x would mend their fit."""
+    """Note rows with runs whose notes advise MENDED_BY."""
     poor = [
         row_in_list(table, entry)
         for entry in table.firsts
@@ -158,11 +157,11 @@ def _of_products(table: ResultsTable) -> Iterable[str]:
     ]
     if poor:
         rows = listed(poor).en
-        yield f"products of x do not tell which points are near: add {MENDED_BY} to {rows}"
+        yield f"products of x do not measure how near points are: add {MENDED_BY} to {rows}"
 
 
 def _crossed(table: ResultsTable) -> Iterable[str]:
-    """Rows that differ in several things at once, where not every combination was run."""
+    """Note rows that differ in several groups of settings, if some combinations were not run."""
     groups: dict[str, list[str]] = {}
     for name in table.by:
         if not is_data(name) and name not in table.frame.tuned and name not in OF_CODE:
@@ -183,7 +182,7 @@ def _crossed(table: ResultsTable) -> Iterable[str]:
 
 
 def _mixed(table: ResultsTable) -> Iterable[str]:
-    """Rows that gather more than seeds."""
+    """Note rows whose runs differ in more than the seed."""
     if not table.within:
         return
     data = [name for name in table.within if is_data(name)]
@@ -192,26 +191,26 @@ def _mixed(table: ResultsTable) -> Iterable[str]:
     gathered = [{frozenset(entry.row.blocks.tolist()) for entry in panel} for panel in table.panels]
     if any(len(kinds) > 1 for kinds in gathered):
         yield (
-            "not every row gathers the same settings: means are of different things, and tests use "
-            "only the settings that both rows have"
+            "not every row gathers the same settings: means are over unlike settings, and tests "
+            "use only the settings that both rows have"
         )
 
 
 def _data(table: ResultsTable) -> Iterable[str]:
-    """Rows on different data, which are not tested against each other."""
+    """Note rows on different data, which are not tested against each other."""
     if len(table.panels) > 1 and not table.alone:
         what = listed(table.of_data).en
         yield f"rows that differ in {what} saw different data and are not compared"
 
 
 def _lengths(table: ResultsTable) -> Iterable[str]:
-    """Which lengths of the source those are that the settings ask for, if a metric is of one."""
+    """Repeat the runs' notes on lengths of sources, if a metric is of a length."""
     if any("_by_length@" in metric for metric in table.metrics):
         yield from lengths_notes(table.frame.runs)
 
 
 def _code(table: ResultsTable) -> Iterable[str]:
-    """Runs that were computed by different code, or on different devices."""
+    """Note runs that were computed by different code, or on different devices."""
     frame = table.frame
     for name, words in CODE.items():
         found = [value for value in dict.fromkeys(frame.data[name]) if value is not None]
@@ -220,11 +219,11 @@ def _code(table: ResultsTable) -> Iterable[str]:
             yield f"the runs differ in {words}: {shown}"
     dirty = int((frame.data["dirty"] == True).sum())  # noqa: E712
     if dirty:
-        yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
+        yield f"{dirty} of {len(frame)} runs come from code with uncommitted changes"
 
 
 def _steps(table: ResultsTable) -> Iterable[str]:
-    """Rows with more steps than others, except those that were trained until they converged."""
+    """Note rows trained for different numbers of steps, unless they converged."""
     for panel in table.panels:
         cut = [entry.row for entry in panel if _cut(entry.row.runs).any()]
         steps = {int(n) for row in cut for n in row.costs("steps") if n > 0}
@@ -234,7 +233,7 @@ def _steps(table: ResultsTable) -> Iterable[str]:
 
 
 def _tuning(table: ResultsTable) -> Iterable[str]:
-    """Rows whose settings were not tuned alike, or not tuned, and runs that only tuned."""
+    """Note rows that were not tuned alike, or not tuned, and tuning runs that are left out."""
     runs = table.frame.only(table.frame.finished)
     ways = set(runs.data["tuned"])
     mechanisms = runs.groupby(name for name in ("model", "arch") if name in table.by).ngroups
@@ -255,9 +254,9 @@ def _trained(runs: Frame) -> bool:
 
 
 def _cut(runs: Frame) -> NDArray[np.bool_]:
-    """Return whether each run finished without having converged.
+    """Return which runs finished before they converged.
 
-    An error that falls as a kernel narrows to the nearest neighbours has no minimum to reach.
+    Runs whose kernel narrows to the nearest neighbours do not count: their loss has no minimum.
     """
     checks = [run.summary.width_check for run in runs.runs]
     endless = np.array([check is not None and check.nearest for check in checks], np.bool_)
@@ -267,7 +266,7 @@ def _cut(runs: Frame) -> NDArray[np.bool_]:
 
 
 def _left_out(table: ResultsTable) -> Iterable[str]:
-    """Runs that do not count in the means of their rows."""
+    """Note runs that do not count in the means of their rows, or count as the worst value."""
     rows = [max(own, key=_at_worst) for own in table.entries]
     if diverged := sum(map(_at_worst, rows)):
         count, their = ("counts", "its row") if diverged == 1 else ("count", "their rows")
@@ -303,7 +302,7 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
 
 
 def _older(table: ResultsTable) -> Iterable[str]:
-    """Older runs of the same settings and seed as one that counts, those of other code apart."""
+    """Note older runs that newer runs replace, with a separate note on runs of other code."""
     other = [one for one in table.older if one.run.summary.code != one.by.summary.code]
     if same := len(table.older) - len(other):
         yield f"means leave out {count_text(same, 'older run')} of the same settings and seed"
@@ -320,7 +319,7 @@ def _older(table: ResultsTable) -> Iterable[str]:
 
 
 def _several_codes(table: ResultsTable) -> Iterable[str]:
-    """Rows with runs of several texts of one module of the user's."""
+    """Note rows whose runs have several versions of a module of the user's."""
     changed: set[str] = set()
     rows = []
     for entry in table.firsts:
@@ -338,41 +337,41 @@ def _several_codes(table: ResultsTable) -> Iterable[str]:
 
 
 def _by_code(table: ResultsTable) -> str:
-    """Return the command whose rows are those of a table, the codes of the user's own apart."""
+    """Return the command for the rows of a table, divided by the user's own code."""
     names = [table.short[name] for name in table.by if name != "code"]
     runs = [*table.frame.runs, *(one.run for one in table.older)]
     return f"attnexp results{clean(folder_words(runs))} --by {','.join([*names, 'code'])}"
 
 
 def _at_worst(entry: TableEntry) -> int:
-    """Return the number of runs of a row that diverged and count as the worst value."""
+    """Return the number of diverged runs of a row that count as the worst value."""
     return sum(entry.worst.values())
 
 
 NEGLIGIBLE = 0.001
-"""Below this share of the deviation no more seeds are advised."""
+"""The share of the standard deviation below which a difference is not worth more seeds."""
 
 LEADING = (Word.BEST, Word.ALONE)
-"""The words of a row that others are compared with, or would be if they had the seeds."""
+"""The verdicts of rows that others are compared with, or would be with shared seeds."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A table and rows of it that are compared with each other."""
+    """Rows of a table that are compared with each other."""
 
     table: ResultsTable
     rows: Sequence[TableEntry]
 
     @cached_property
     def unlike(self) -> list[TableEntry]:
-        """The rows but those with the numbers of the best one."""
+        """The rows without rows that have the same numbers as the best row."""
         return unlike_best(self.rows)
 
     def able(self, rows: Iterable[TableEntry]) -> list[TableEntry]:
-        """Return the rows that more seeds can be added to.
+        """Return the rows to which seeds can be added.
 
-        New runs have the code of the latest one: if rows are divided by code, those of other code
-        gain none.
+        New runs have the code of the latest run. If rows are divided by code, rows of other code
+        are left out.
         """
         by, commit = self.table.by, FACTS["commit"]
         if not {*OF_CODE} & {*by}:
@@ -389,7 +388,7 @@ class Panel:
 
 
 def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:
-    """Yield sentences about splits and about rows without a verdict, each for all tables."""
+    """Yield sentences, each on all tables, about splits and rows without a verdict."""
     panels = [
         Panel(table, rows) for table in tables for panel in table.panels if (rows := _able(panel))
     ]
@@ -426,17 +425,17 @@ def _overlap(rows: Sequence[TableEntry]) -> bool:
 
 
 def _of(chosen: Sequence[ResultsTable], tables: Sequence[ResultsTable]) -> str:
-    """Return the data of the chosen tables, and a colon, if there are other tables."""
+    """Return the data of the chosen tables and a colon, empty if these are all tables."""
     names = dict.fromkeys(table.data_name for table in chosen if table.data)
     others = any(table.data_name not in names for table in tables)
     return f"{listed(names).en}: " if names and others else ""
 
 
 def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
-    """Yield how many seeds rows with unlike seeds share, and the command that completes them.
+    """Yield how many seeds rows with unlike seeds share, and the command that adds missing seeds.
 
-    Rows that are the `few` which lack a verdict have a command; they are named here only if no row
-    has all seeds.
+    If a sentence on `few` seeds follows, it has the command, and panels in which some row has all
+    seeds are left out.
     """
     for unit in dict.fromkeys(one.table.unit for one in panels):
         shared, missing, lacking = set[int](), set[int](), list[TableEntry]()
@@ -503,14 +502,17 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
 
 
 def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
-    """Return whether a row of a comparison has no verdict for lack of seeds."""
+    """Return whether a compared row has too few seeds for a verdict."""
     found = entry.standing.difference
     decided = (*LEADING, Word.WORSE)
     return entry.standing.word not in decided if found is None else found.pairs < rule.least
 
 
 def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[str]:
-    """Yield how many seeds the tie takes that takes the fewest, with its data if others exist."""
+    """Yield the tie that fewest seeds would decide, and their number.
+
+    The sentence names the data if there are `several` tables.
+    """
     tied = [
         (needed, one, next(row for row in one.rows if row.standing.word is Word.BEST), entry)
         for one in compared
@@ -536,13 +538,13 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
 
 
 def to_share(rows: Sequence[TableEntry], number: int) -> str:
-    """Return the command after which the rows share that many seeds, after a colon."""
+    """Return a colon and the command after which the rows share `number` seeds."""
     own = [entry.seeds for entry in rows]
     return _line(rows, next_seeds(own, max(0, number - len(set.intersection(*own)))))
 
 
 def _line(rows: Sequence[TableEntry], seeds: Sequence[int]) -> str:
-    """Return the command that runs rows at seeds they lack, after a colon, if there is one."""
+    """Return a colon and the command that runs rows at missing seeds, empty without a command."""
     runs = [run for entry in rows if set(seeds) - entry.seeds for run in entry.row.runs.runs]
     # of runs with the same settings, which may have been typed in several ways, one is enough
     alike = {str(sorted(run.settings.items())): run.summary for run in runs}

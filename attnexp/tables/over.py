@@ -1,4 +1,4 @@
-"""Tables of rows compared over tasks, such as data sets, whose metrics may be unlike."""
+"""Tables of rows compared over tasks, such as data sets, with possibly unlike metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,14 +48,15 @@ HEADS = (
 
 NET = ("net_share", "net_share_low", "net_share_high")
 COUNTS = ("tasks_better", "tasks_tied", "tasks_worse")
-"""The fields of records that are one column of the table."""
+"""The fields of records that share a column of the table: the net share, and counts of tasks."""
 
 
 @dataclass(frozen=True)
 class TasksTable:
-    """Rows compared over the `tasks`, which are the tables of the values of the columns `over`.
+    """Rows compared over `tasks`: a table for each combination of values of the columns `over`.
 
-    `empty` are the tasks without a result, and `names` is a table without results of all rows.
+    `empty` are the tasks without a result. `names` is a table of all rows, for their names; it has
+    no results.
     """
 
     over: tuple[str, ...]
@@ -66,7 +67,7 @@ class TasksTable:
 
     @cached_property
     def compared(self) -> OverTasks:
-        """The comparison of the rows, which are the places of their labels in `names`."""
+        """The comparison of the rows, which are numbered by their place in `names`."""
         places = {_key(own[0]): i for i, own in enumerate(self.names.entries)}
         tasks = [
             {places[_key(entry)]: entry.sample for entry in table.firsts if entry.sample}
@@ -76,7 +77,7 @@ class TasksTable:
 
     @cached_property
     def entries(self) -> dict[int, TableEntry]:
-        """The rows, the best first; those without a rank are last."""
+        """The rows by number, the best first; rows without a rank are last."""
         return {row: self.names.firsts[row] for row in self.compared.order}
 
     def name(self, row: int) -> str:
@@ -89,12 +90,12 @@ def _key(entry: TableEntry) -> tuple[object, ...]:
 
 
 def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> TasksTable:
-    """Return the rows of a request compared over the tasks that some columns tell apart.
+    """Return the rows of a request, compared over tasks: the combinations of columns `over`.
 
     Rows are by default the models with the settings that differ inside a task. Raises RequestError
-    for rows that are not told apart, for data that differ inside a task, for fewer than two tasks
-    with results, for a metric that does not rank, for several metrics in a task, and for a margin
-    of unlike metrics.
+    if nothing but the task differs, for a column of both `by` and `over`, for data that differ
+    inside a task, for fewer than two tasks with results, for a metric that does not rank, for
+    several metrics in a task, and for `equal_within` if tasks have unlike metrics.
     """
     over = tuple(dict.fromkeys(over))
     option = f"--over {','.join(over)}"
@@ -129,7 +130,7 @@ def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> Task
 
 
 def _task_name(frame: Frame, over: Sequence[str]) -> str:
-    """Return the values that a task has in the columns that tell tasks apart."""
+    """Return the values of a task in the columns `over`."""
     return ", ".join(setting_text(frame.data[each].iat[0]) for each in over)
 
 
@@ -138,7 +139,7 @@ def _is_other_data(name: str) -> bool:
 
 
 def _inside(groups: Sequence[Frame], over: Sequence[str]) -> tuple[str, ...]:
-    """Return what the rows are if nobody says: the model, and what differs inside a task."""
+    """Return the default columns of rows: the model, and the settings that differ inside tasks."""
     first = ["model"] if "model" in groups[0].choices and "model" not in over else []
     differing = [name for own in groups for name in varying(own)]
     kept = (name for name in differing if not is_data(name))
@@ -146,7 +147,7 @@ def _inside(groups: Sequence[Frame], over: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_task(task: str, tables: Sequence[ResultsTable]) -> ResultsTable:
-    """Return the one table of a task. Raises RequestError if its rows do not compare."""
+    """Return the only table of a task. Raises RequestError unless it has one metric that ranks."""
     metrics = dict.fromkeys(table.metrics[0] for table in tables)
     if len(metrics) > 1:
         raise RequestError(f"{task}: runs have {listed(metrics).en}: choose one by --metric")
@@ -178,7 +179,7 @@ def over_report(table: TasksTable, limit: int = 0) -> Report:
 
 
 def _line(table: TasksTable, row: int, told: Mapping[Word, int] | None) -> Line:
-    """Return the line of a row, of which tasks have told so many verdicts next to the best row."""
+    """Return the line of a row; `told` counts the tasks by verdict against the best row."""
     compared, names, entry = table.compared, table.names, table.entries[row]
     standing, labels, best = compared.standings[row], names.labels(entry), compared.best
     found, rank = standing.difference, compared.ranks[row]
@@ -213,7 +214,7 @@ def _net(found: Difference) -> tuple[float, float, float]:
 
 
 def _counts(words: Mapping[Word, int]) -> tuple[int, int, int]:
-    """Return the number of tasks whose tables say better, not told apart, and worse."""
+    """Return the number of tasks in which a row is better, tied or equal, and worse."""
     alike = words.get(Word.TIED, 0) + words.get(Word.EQUAL, 0)
     return words.get(Word.BETTER, 0), alike, words.get(Word.WORSE, 0)
 
@@ -233,7 +234,7 @@ def _standing(standing: Standing) -> GridCell | None:
 
 
 def _verdicts(table: TasksTable) -> Iterator[str]:
-    """Yield which rows have the best mean rank, and what is shown of the others."""
+    """Yield which rows have the best mean rank, which are worse and which tied."""
     compared, best = table.compared, table.compared.best
     if best is None:
         if any(own.word is Word.WORSE for own in compared.standings):
@@ -257,7 +258,7 @@ def _verdicts(table: TasksTable) -> Iterator[str]:
 
 
 def _notes(table: TasksTable) -> Iterator[str]:
-    """Yield what a verdict over tasks lacks: tasks, results of rows, or a difference in all."""
+    """Yield what verdicts over tasks lack: results, tasks, independent seeds, or a difference."""
     compared, least, every = table.compared, table.compared.rule.least, len(table.tasks)
     if table.empty:
         yield f"without a result: {listed(table.empty).en}"
@@ -292,7 +293,7 @@ def _is_few(standing: Standing) -> bool:
 
 
 def _tied_notes(table: TasksTable) -> Iterator[str]:
-    """Yield how many tasks would tell the closest tie, and which ties some task tells."""
+    """Yield how many tasks would decide the closest tie, and which ties single tasks decide."""
     compared, best = table.compared, table.compared.best
     tied = {row: own for row, own in enumerate(compared.standings) if own.word is Word.TIED}
     if best is None or not tied:
@@ -319,9 +320,9 @@ def _tied_notes(table: TasksTable) -> Iterator[str]:
 
 
 def over_answers(table: TasksTable, requirements: Sequence[Requirement]) -> Iterator[TableAnswer]:
-    """Yield what the table says of each sentence.
+    """Yield the answer of the table to each required sentence.
 
-    Raises RequestError for a row that it lacks, and for a sentence with a margin.
+    Raises RequestError for an unknown row, and for `not worse than` and `equal to`.
     """
     known = {table.name(i): i for i in table.entries}
     known |= {translate(row_name(table.names, own)): i for i, own in table.entries.items()}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 class Paper:
     """Label, caption and digits of tables in LaTeX.
 
-    `label` is that of the first table; the others have it with `-2`, `-3` and so on. `caption` is
-    that of the first table, in LaTeX. `digits` are those after the decimal point of the values of
-    metrics, by default four significant ones.
+    `label` is the label of the first table; further tables add `-2`, `-3` and so on. `caption` is
+    the caption of the first table, in LaTeX. `digits` is the number of digits of metrics after the
+    decimal point; by default numbers have four significant digits.
     """
 
     label: str = ""

@@ -1,7 +1,7 @@
-"""The table of interventions: rows of the ordinary table, and a sentence on their changes.
+"""The report on interventions: a table of results, and sentences on the changes.
 
-A run under an intervention is a run of its own, with the same seed. Rows are compared with that of
-the learned weights.
+A run under an intervention counts as a run of the same seed. Rows are compared with the row of the
+learned weights.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,10 +38,10 @@ from attnexp.tables.reports import Recorder, grid_of, recorder
 COLUMN = "intervention"
 
 CHOOSING = ("test_loss", "test_mse")
-"""Losses that choose the most important head if the metric is missing or ties."""
+"""Losses by which the most important head is chosen if the metric is missing or tied."""
 
 DISTANCES = ("distance", "succeeded", "exact")
-"""The numbers of adversarial weights, which sentences have."""
+"""The numbers of adversarial weights that appear in sentences alone."""
 
 STANDINGS = {
     Word.WORSE: "worse under",
@@ -50,14 +50,14 @@ STANDINGS = {
     Word.TIED: "not told apart under",
     Word.FEW: "too few seeds for a verdict:",
 }
-"""How a sentence says the standing of interventions."""
+"""The words for the standing of interventions in sentences."""
 
 
 @dataclass(frozen=True)
 class ProbedConfiguration:
     """The probed runs of one configuration, and the metric by which interventions are compared.
 
-    A metric is that of decoded answers, or under teacher forcing if nothing is decoded.
+    Metrics are of decoded answers, or under teacher forcing if nothing is decoded.
     """
 
     data: str
@@ -74,7 +74,7 @@ class ProbedConfiguration:
 
     @cached_property
     def numbers(self) -> list[dict[str, dict[str, float]]]:
-        """The numbers of the test set of each run, by intervention."""
+        """The numbers on the test set, by run and intervention."""
         return [on_test(run.interventions) for run in self.runs]
 
     @cached_property
@@ -111,7 +111,7 @@ class ProbedConfiguration:
         return mean(found) if found else None
 
     def _over_examples(self, entry: TableEntry) -> TableEntry:
-        """Return a row of one run with its change, and the interval of that over examples."""
+        """Return the row of one run with its change and the interval over examples."""
         name = entry.row.labels[COLUMN]
         change, low, high = (self.mean(name, self.metric + end) for end in (CHANGE, LOW, HIGH))
         if change is None or low is None or high is None:
@@ -123,8 +123,8 @@ class ProbedConfiguration:
     def head(self) -> tuple[str, str, str, float] | None:
         """The head that matters most: its intervention, the split, the metric and its change.
 
-        It is chosen on the split that is not the test set, by the metric or, if it is not measured
-        there, by the loss. None unless two or more heads were removed one at a time.
+        The head is chosen on the split that is not the test set, by the metric or, if the metric is
+        missing there, by the loss. None if no heads were probed on it, as with a single head.
         """
         runs = [[row for row in run.interventions if row.split != "test"] for run in self.runs]
         known = runs[0][0].numbers if runs[0] else {}
@@ -152,7 +152,7 @@ def interventions_report(
     equal_within: float | None = None,
     renaming: Renaming = KEPT,
 ) -> Report:
-    """Return a table per configuration, and sentences that answer whether the map matters.
+    """Return a table per configuration, and sentences on whether attention weights matter.
 
     Raises RequestError for a metric that no probe has measured.
     """
@@ -198,7 +198,7 @@ def _probed(
 
 
 def _under(run: Run, name: str, numbers: Mapping[str, float], metric: str) -> Run:
-    """Return a run as it is under an intervention: its choice, its metric and the facts."""
+    """Return a run under an intervention: with its choice, the metric and the facts."""
     facts = {head: fact for fact, head in FACTS.items() if fact in numbers}
     summary = msgspec.structs.replace(
         run.summary,
@@ -210,7 +210,7 @@ def _under(run: Run, name: str, numbers: Mapping[str, float], metric: str) -> Ru
 
 
 def _grid(probed: ProbedConfiguration, table: ResultsTable, record: Recorder) -> Grid:
-    """Return the table, in which heads that changed nothing are for programs and in its caption."""
+    """Return the table; heads that changed nothing are in CSV, JSON and the caption alone."""
     idle = [entry.row.labels[COLUMN] for entry in table.firsts if _is_idle_head(entry)]
     kept = [own for own in table.entries if own[0].row.labels[COLUMN] not in idle]
     how = "paired by seed" if len(probed.runs) > 1 else "and its 95% interval is over examples"
@@ -229,7 +229,7 @@ def _grid(probed: ProbedConfiguration, table: ResultsTable, record: Recorder) ->
 
 
 def _is_idle_head(entry: TableEntry) -> bool:
-    """Return whether a row takes out one head, and no seed has changed."""
+    """Return whether a row takes out one head without a change at any seed."""
     found = entry.standing.difference
     if found is None or head_of(entry.row.labels[COLUMN]) is None:
         return False
@@ -237,7 +237,7 @@ def _is_idle_head(entry: TableEntry) -> bool:
 
 
 def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str]:
-    """Yield the costs of interventions, and the head that was chosen before the test."""
+    """Yield the changes by interventions, and the change by the head chosen on another split."""
     entries = {entry.row.labels[COLUMN]: entry for entry in table.firsts}
     learned = entries.pop(LEARNED)
     compared = probed.renaming.title(probed.metric)
@@ -261,7 +261,7 @@ def _sentences(probed: ProbedConfiguration, table: ResultsTable) -> Iterator[str
 
 
 def _groups(entries: Sequence[TableEntry]) -> Iterator[tuple[str, list[TableEntry]]]:
-    """Yield the rows of each standing, or of one run those that changed and those that did not."""
+    """Yield words and rows by standing, or, with one run, by whether the change is clear."""
     known = [entry for entry in entries if entry.standing.difference is not None]
     for word, words in STANDINGS.items():
         if found := [entry for entry in known if entry.standing.word is word]:
@@ -273,10 +273,9 @@ def _groups(entries: Sequence[TableEntry]) -> Iterator[tuple[str, list[TableEntr
 
 
 def _distances(probed: ProbedConfiguration) -> Iterator[str]:
-    """Yield how far adversarial weights are from the learned ones, next to those of seeds.
+    """Yield the distance of adversarial weights from the learned weights, and that of other seeds.
 
-    The distance is exact if it is so for every example of every run, and else the least that there
-    can be.
+    The distance is a lower bound unless exact for every example of every run.
     """
     found, share = probed.mean(ADVERSARIAL, "distance"), probed.mean(ADVERSARIAL, "succeeded")
     if found is None or share is None:
@@ -287,14 +286,14 @@ def _distances(probed: ProbedConfiguration) -> Iterator[str]:
     seeds = probed.mean(SEEDS, "distance")
     others = "" if seeds is None else f"; the maps of other seeds are {number_text(seeds)} away"
     yield (
-        f"{probed.title}: other weights leave the answers where they are for {of}{share:.0%} of "
-        f"the examples, and the farthest are {how} {number_text(found)} nats away on average "
-        f"(0.693 is as far as weights can be){others}"
+        f"{probed.title}: other weights give the same answers for {of}{share:.0%} of the "
+        f"examples, and the farthest are {how} {number_text(found)} nats away on average "
+        f"(Jensen-Shannon divergence, at most 0.693){others}"
     )
 
 
 def _named(entry: TableEntry) -> str:
-    """Return the name of an intervention, with its change if there is one to tell."""
+    """Return the name of an intervention, with its change if clear and neither tied nor equal."""
     name: str = entry.row.labels[COLUMN]
     found = entry.standing.difference
     if found is None or entry.standing.word in (Word.TIED, Word.EQUAL) or not _is_clear(entry):
@@ -303,6 +302,6 @@ def _named(entry: TableEntry) -> str:
 
 
 def _is_clear(entry: TableEntry) -> bool:
-    """Return whether the interval of a change leaves out zero."""
+    """Return whether the interval of a change excludes zero."""
     found = entry.standing.difference
     return found is not None and not found.low <= 0 <= found.high

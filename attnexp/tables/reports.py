@@ -23,10 +23,10 @@ from attnexp.tables.screen import show
 from attnexp.tables.sentences import explanations, row_in_list, verdicts
 
 NOTES = 3
-"""Notes below a table unless the reasons are asked for."""
+"""The most notes below a table without `--explain`."""
 
 ALWAYS = ("model", "data", "seed")
-"""Columns that a table of runs has even if they are the same for all runs."""
+"""Columns of a table of runs even if all runs have the same value."""
 
 SHORT = "Mean over seeds ± standard deviation."
 STAR = "*: the best, or not told apart from it."
@@ -54,11 +54,11 @@ def runs_report(
 ) -> Report:
     """Return a table with one row per run.
 
-    It shows model, data, seed, the name of an imported run, what differs between the runs and does
-    not follow from the choice of data, the user's own code if runs of the same settings differ in
-    it, the columns that `also` names, and the metrics (by default all). If `numbers` has the paths
-    of runs, each has its place there as its number. The records have every column of the frame.
-    There are at most `limit` rows, or all.
+    Columns are model, data, seed, the names of imported runs, the settings that differ and do not
+    follow from the choice of data, the user's own code if runs of the same settings differ in it,
+    the columns `also`, and the metrics (by default all). `numbers` are the paths of runs in the
+    order of their numbers, which are shown. The records have every column of the frame. `limit` is
+    the most rows; 0 is all.
     """
     title = frame.renaming.title
     data = [name for name in frame.choices if name == "data"]  # imported runs may have none
@@ -105,12 +105,12 @@ def runs_report(
 
 
 def configurations_report(frame: Frame, request: TableRequest) -> Report:
-    """Return the tables of a request, each followed by the costs of its rows if these are asked."""
+    """Return the report on a request: tables of results and, if requested, of costs."""
     return tables_report(divide(frame, request), request)
 
 
 def tables_report(tables: Sequence[ResultsTable], request: TableRequest) -> Report:
-    """Return the tables that a request was divided into, as `configurations_report` does."""
+    """Return the report on the tables of a request, as `configurations_report` does."""
     record, limit = recorder(tables), request.limit
     grids = []
     for table in tables:
@@ -148,8 +148,8 @@ def grid_of(
 ) -> Grid:
     """Return a table with one row per configuration: its labels, and the columns of its kind.
 
-    There are at most `limit` rows, or all. `record` gives the records of its entries, and `also`
-    names the columns that are there only on request.
+    `limit` is the most rows; 0 is all. `record` makes the records of entries, and `also` names
+    columns that are shown only on request.
     """
     heads = [
         Head(table.titles[name], _is_number(own[0].row.labels[name] for own in table.shown))
@@ -193,7 +193,7 @@ def grid_of(
 
 
 def _head(table: ResultsTable, column: Column, i: int) -> Head:
-    """Return the head of a column of the metric at place i, with what the table puts into it."""
+    """Return the head of a column for the metric at place i, with names filled in."""
     reference = table.reference or said("the best")
     named: dict[Phrase, Phrase] = {
         "{metric}": table.titles[table.metrics[i]] if table.metrics else "",
@@ -212,7 +212,7 @@ def _head(table: ResultsTable, column: Column, i: int) -> Head:
 
 
 def label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> GridCell:
-    """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
+    """Return a label as a cell: `null` for a setting that is null, a dash for a missing setting."""
     asked = (
         entry.row.labels[name] is None and entry.row.runs.runs[0].settings.get(name, name) is None
     )
@@ -220,9 +220,9 @@ def label_cell(entry: TableEntry, name: str, value: object, unsure: bool) -> Gri
 
 
 def recorder(tables: Sequence[ResultsTable]) -> Recorder:
-    """Return the function that makes the records of the tables, which have the same columns.
+    """Return the function that makes the records of the tables, all with the same keys.
 
-    A label that is called like a column is `config.NAME`.
+    A label with the name of a column is `config.NAME`.
     """
     renaming = tables[0].frame.renaming
     entries = [entry for table in tables for own in table.entries for entry in own]
@@ -250,7 +250,7 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
 def _texts(
     tables: Sequence[ResultsTable], texts_of: Callable[[ResultsTable], Iterable[Told]]
 ) -> list[Told]:
-    """Return sentences about each table, which name its data if there are several."""
+    """Return sentences about each table, which name the data if there are several tables."""
     return [
         _of_data(table, text) if len(tables) > 1 and table.data_name else text
         for table in tables
@@ -265,7 +265,7 @@ def _of_data(table: ResultsTable, text: Told) -> Told:
 
 
 def _is_number(column: Iterable[Any]) -> bool:
-    """Return whether a column has numbers and, apart from missing values, nothing else."""
+    """Return whether all values of a column that are not missing are numbers."""
     types = {type(value) for value in column if value is not None}
     return bool(types) and types <= {int, float, bool}
 
@@ -311,7 +311,7 @@ def _caption(table: ResultsTable, request: TableRequest) -> Text:
 
 
 def _alone(table: ResultsTable) -> str:
-    """Return how many rows are compared with nothing, and that they are the last if they are."""
+    """Return a sentence on the rows that are not compared: their number, and if they are last."""
     number = len(table.alone)
     last = "The last " if table.firsts[-number:] == table.alone else ""
     be, noun = ("is", "row") if number == 1 else ("are", "rows")
@@ -352,7 +352,7 @@ def better_words(better: str) -> Text:
 
 
 def _common(table: ResultsTable) -> list[str]:
-    """Return each choice that all runs share and that the title does not name."""
+    """Return the choices that all runs share, without those in the title."""
     shared = [name for name in table.frame.choices if name in table.same]
     named = IGNORED_CHOICES | ({"data"} if table.data else set())
     frame = table.frame

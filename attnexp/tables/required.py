@@ -1,4 +1,4 @@
-"""Sentences that a table has to bear out: `additive better than dot`, for an exit code."""
+"""Sentences that have to hold in a table, such as `additive better than dot`, for an exit code."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ FORM = re.compile(
 )
 
 TOLD_APART = {"better than": Word.BETTER, "worse than": Word.WORSE}
-"""The words on the first row by which a sentence without a margin holds."""
+"""The verdict on the first row that a sentence without a margin requires."""
 
 EXAMPLE = (
     "write 'A better than B', 'A worse than B', 'A not worse than B within X' or "
@@ -32,7 +32,7 @@ EXAMPLE = (
 
 @dataclass(frozen=True)
 class Requirement:
-    """A sentence about two rows: `how` the one is next to the other, `within` a margin."""
+    """A sentence that `one` is `how` to `other`, two rows, `within` a margin; 0 without one."""
 
     sentence: str
     one: str
@@ -42,7 +42,7 @@ class Requirement:
 
 
 def read_requirement(text: str) -> Requirement:
-    """Return a sentence in its parts. Raises RequestError for one that is not of the form."""
+    """Return the parts of a sentence. Raises RequestError for a sentence of another form."""
     found = FORM.fullmatch(" ".join(text.split()))
     if found is None:
         raise RequestError(f"--require: '{text}' compares no two rows: {EXAMPLE}")
@@ -63,7 +63,7 @@ def read_requirement(text: str) -> Requirement:
 def answers(
     tables: Sequence[ResultsTable], requirements: Sequence[Requirement]
 ) -> Iterator[TableAnswer]:
-    """Yield what the tables say of each sentence, in each table that has both of its rows.
+    """Yield the answer to each sentence from each table that compares both of its rows.
 
     Raises RequestError for a row that no table has, and for two rows that no table compares.
     """
@@ -89,14 +89,14 @@ def answers(
 
 
 def _names(table: ResultsTable, entry: TableEntry) -> set[str]:
-    """Return the forms in which a table prints the name of a row."""
+    """Return the names of a row in sentences and in lists."""
     return {translate(row_name(table, entry)), row_in_list(table, entry)}
 
 
 def _answer(
     table: ResultsTable, panel: Sequence[TableEntry], one: int, other: int, asked: Requirement
 ) -> TableAnswer:
-    """Return what a table says of a sentence about two rows of a panel."""
+    """Return the answer of a table to a sentence about two rows of a panel."""
     samples = [entry.sample for entry in panel if entry.sample]
     if len(samples) < len(panel) or samples[0].better is None:
         return TableAnswer(asked.sentence, TableOutcome.NOT_SHOWN, "the metric does not rank")
@@ -124,7 +124,7 @@ def _answer(
 
 
 def _outcome(asked: Requirement, standing: Standing, found: Difference, sign: int) -> TableOutcome:
-    """Return whether a sentence holds: by the verdict on its row, or a margin by the interval."""
+    """Return whether a sentence holds: by the verdict, or with a margin by the interval."""
     if asked.how in TOLD_APART:
         word = TOLD_APART[asked.how]
         if standing.word in (word, TURNED[word]):

@@ -1,4 +1,4 @@
-"""Prints a report on the screen, and writes the same as plain text."""
+"""Prints a report on the screen or as plain text."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ GAP = 3
 """Blanks between two columns."""
 
 SHORTEST = 8
-"""Characters of a name that is cut."""
+"""The least width of names that are cut."""
 
 BOLD = Style(bold=True)
 
@@ -25,9 +25,9 @@ BOLD = Style(bold=True)
 def show(report: Report, screen: Console | None = None) -> None:
     """Print a report.
 
-    The verdicts are above the tables. A row is one line: if a table is too wide, spare columns are
-    left out, then the labels of a row become one name that is cut in its middle. No number is cut,
-    and on a terminal sentences break between words.
+    Verdicts are above the tables. A row is one line: if a table is too wide, spare columns are left
+    out, then the labels of a row become one name, cut in its middle. Numbers are never cut. On a
+    terminal sentences break between words.
     """
     screen = screen or console.screen.out
     for verdict in report.verdicts:
@@ -78,10 +78,9 @@ def _show_grid(grid: Grid, screen: Console) -> None:
 def _named(
     heads: Sequence[Head], rows: Sequence[Sequence[GridCell]], labels: int, width: int
 ) -> tuple[list[Head], list[list[GridCell]]]:
-    """Return a table in which the labels are one column, cut to the width that is left.
+    """Return a table in which the labels are one column, cut to the remaining width.
 
-    If rows could not be told apart then, the column is wider. Its head has the ends of the names of
-    the settings, and a cell their values.
+    The column is wider if two names would become the same.
     """
     titles = [translate(head.title) for head in heads[:labels]]
     ends = [title.rpartition(".")[2] for title in titles]
@@ -96,7 +95,7 @@ def _named(
 
 
 def _telling(names: Sequence[str], least: int) -> int:
-    """Return the least width, from `least` on, at which names stay apart when they are cut."""
+    """Return the least width, from `least` on, at which cut names stay distinct."""
     longest = max(map(cell_len, names), default=least)
     apart = len(set(names))
     widths = range(least, max(longest, least) + 1)
@@ -104,7 +103,7 @@ def _telling(names: Sequence[str], least: int) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text whose middle is left out if it takes more columns than that."""
+    """Return a text without its middle if it is wider than `width`."""
     if cell_len(text) <= width:
         return text
     before = (width - 1) // 2
@@ -113,7 +112,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _one_line(settings: Sequence[str], width: int) -> str:
-    """Return the settings in common in one line, the last ones counted if it is too short."""
+    """Return one line with the settings in common; those that do not fit are counted."""
     for count in range(len(settings), 0, -1):
         more = f" and {len(settings) - count} more" if count < len(settings) else ""
         line = translate(same_text(", ".join(settings[:count]) + more))
@@ -124,7 +123,7 @@ def _one_line(settings: Sequence[str], width: int) -> str:
 
 
 def as_text(report: Report) -> str:
-    """Return the text on the screen, without colours and as wide as necessary."""
+    """Return a report as on the screen, without colours and as wide as necessary."""
     text = io.StringIO()
     page = Console(file=text, width=console.WIDE, highlight=False, emoji=False, color_system=None)
     show(report, page)
@@ -134,7 +133,10 @@ def as_text(report: Report) -> str:
 def fitting(
     heads: Sequence[Head], rows: Sequence[Sequence[GridCell]], width: int, most: int = 1
 ) -> list[int]:
-    """Return the columns that fit: spare ones, up to `most`, are left out from the right."""
+    """Return the places of columns that fit, without columns with `spare` from 1 to `most`.
+
+    Only as many as necessary are left out, from the right.
+    """
     widths = _widths(heads, rows)
     total, left_out = _width(widths), set[int]()
     for i in reversed(range(len(heads))):
@@ -145,7 +147,7 @@ def fitting(
 
 
 def _say(screen: Console, text: Phrase | Text, style: str = "") -> None:
-    """Print a text that breaks between words; a text that is not for a terminal stays one line."""
+    """Print a text that breaks between words on a terminal, and else stays one line."""
     line = text if isinstance(text, Text) else Text(translate(text), style)
     screen.print(line, soft_wrap=not screen.is_terminal)
 
@@ -156,7 +158,7 @@ def _table(
     rows: Sequence[Sequence[GridCell]],
     widths: Sequence[int],
 ) -> Segments:
-    """Return a table in which nothing folds. A table of rich takes ten times as long."""
+    """Return a table without line breaks in cells. A table of rich takes ten times as long."""
     lines = [list(_line([GridCell(head.title, strong=True) for head in heads], heads, widths))]
     lines.append([Segment(("-" if screen.options.ascii_only else "─") * _width(widths))])
     lines += (list(_line(row, heads, widths)) for row in rows)
@@ -181,5 +183,5 @@ def _widths(heads: Sequence[Head], rows: Sequence[Sequence[GridCell]]) -> list[i
 
 
 def _width(widths: Sequence[int]) -> int:
-    """Return the width of a table whose columns have these."""
+    """Return the width of a table from the widths of its columns."""
     return sum(widths) + GAP * (len(widths) - 1)

@@ -21,18 +21,18 @@ STANDINGS = {
     Word.EQUAL: said("equal to it"),
     Word.TIED: said("not told apart from it"),
 }
-"""The verdicts on a row, in the words of a sentence about the best one."""
+"""The words for verdicts in a sentence about the best row."""
 
 
 def row_name(table: ResultsTable, entry: TableEntry) -> Phrase:
-    """Return the name of a row in a sentence: the labels in which rows differ, if it has any."""
+    """Return the name of a row in a sentence, from the labels in which rows differ."""
     return _name(table, entry, table.telling)
 
 
 def row_in_list(table: ResultsTable, entry: TableEntry, names: Sequence[str] | None = None) -> str:
-    """Return the name of a row among others, its settings in brackets: `gaussian (width=1)`.
+    """Return the name of a row in a list, with settings in brackets: `gaussian (width=1)`.
 
-    It has the labels `names`, or those in which rows differ.
+    The name has the labels `names`, by default those in which rows differ.
     """
     return translate(_bracketed(_name(table, entry, table.telling if names is None else names)))
 
@@ -51,13 +51,14 @@ def _name(
 
 
 def verdicts(table: ResultsTable) -> Iterator[Phrase]:
-    """Yield a sentence for each portion of rows that are compared: which is best, which are worse.
+    """Yield a sentence for each panel with two measured rows: which rows are best, which worse.
 
-    It begins with the data of its rows if the table has others, and with `several seeds` if a row
-    of one seed is better; it has no verdict on rows of one seed. Nothing if a metric does not rank,
-    if there is nothing to compare, or if no two rows with other numbers of seeds can be compared.
-    If rows beat one another in a circle, it says that none is best. A best row whose own seeds do
-    not have the best mean is so on the seeds that it shares.
+    The sentence begins with the data if the table has several, and with `several seeds` if a row of
+    one seed, on which there is no verdict, has a better value. If rows have one seed each, the
+    sentence names the best value, or is left out if seeds differ. If rows beat one another in a
+    circle, the sentence says that no row is best. If the best row does not have the best mean over
+    all seeds, the sentence says that it is the best on shared seeds. Metrics that do not rank have
+    no sentence.
     """
     for panel in table.panels:
         measured = [entry for entry in panel if entry.spread.mean is not None and entry.better]
@@ -76,13 +77,13 @@ def verdicts(table: ResultsTable) -> Iterator[Phrase]:
 
 
 def _telling(table: ResultsTable) -> tuple[list[str], Sequence[str]]:
-    """Return the labels of the data by which rows of several portions differ, and the others."""
+    """Return the labels of the data by which panels differ, and the other labels of rows."""
     data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
     return data, [name for name in table.telling if name not in data] or table.telling
 
 
 def _start(table: ResultsTable, best: TableEntry, further: Sequence[Text] = ()) -> list[Text]:
-    """Return how a sentence begins that is of one data set, or of the rows with one."""
+    """Return the beginning of a sentence on one data set, or on the rows of a panel."""
     data, _ = _telling(table)
     which = [_name(table, best, data, lambda what: said("no {what}", what=what))] if data else []
     start: list[Text] = []
@@ -103,7 +104,7 @@ def _lead_of_one_seed(table: ResultsTable, rows: Sequence[TableEntry]) -> Text:
 
 
 def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> Phrase:
-    """Return which rows are best, with the mean if it is the best one of all rows."""
+    """Return which rows are best, with the mean if no row has a better mean."""
     lower = rows[0].better == "lower"
     pick = min if lower else max
 
@@ -140,7 +141,7 @@ def _has(table: ResultsTable, rows: Sequence[TableEntry], extreme: Text, value: 
 
 
 def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[Phrase]:
-    """Yield the rows of each standing next to the best, and those with too few seeds."""
+    """Yield the other rows by standing, and the rows with too few seeds."""
     _, names = _telling(table)
     for standing, usual in STANDINGS.items():
         rows = [entry for entry in panel if entry.standing.word is standing]
@@ -161,7 +162,7 @@ def _others(table: ResultsTable, panel: Sequence[TableEntry]) -> Iterator[Phrase
 
 
 def _circle(table: ResultsTable, rows: Sequence[TableEntry]) -> Iterator[Phrase]:
-    """Yield which rows beat one another on the seeds that they share, if none is the best."""
+    """Yield which rows beat one another in a circle on shared seeds, if no row is the best."""
     by_row = {id(entry.row): entry for entry in rows}
     entry = next((entry for entry in rows if entry.beaten_by is not None), None)
     met: list[TableEntry] = []
@@ -193,9 +194,9 @@ def _extreme(metric: str, lower: bool, one_seed: bool) -> Text:
 
 
 def _listed(table: ResultsTable, rows: Sequence[TableEntry], names: Sequence[str]) -> Text:
-    """Return the names of rows, with their distance from the best if they are worse.
+    """Return the names of rows, with the distance from the best for worse rows.
 
-    Of several, a name with commas has its settings in brackets.
+    Among several names, settings are in brackets.
     """
     found = [_name(table, entry, names) for entry in rows]
     shown = found if len(rows) == 1 else map(_bracketed, found)
@@ -214,7 +215,7 @@ def _bracketed(name: Phrase) -> Phrase:
 
 
 def explanations(table: ResultsTable) -> Iterator[str]:
-    """Yield the reasoning behind the verdict on each row that is shown, in plain words."""
+    """Yield the reasoning behind the verdict on each row that is shown."""
     shown = {id(own[0]) for own in table.shown}
     for panel in table.panels:
         best = next((entry for entry in panel if entry.standing.word is Word.BEST), None)
@@ -225,11 +226,11 @@ def explanations(table: ResultsTable) -> Iterator[str]:
 
 
 def _floor(panel: Sequence[TableEntry]) -> Iterator[str]:
-    """Yield the spread over seeds, and the smallest differences between two rows that seeds show.
+    """Yield the spread over seeds, and the smallest differences that numbers of seeds can show.
 
-    The spread is that of the differences from the best row. Of one row it is that of two such rows
-    whose seeds have nothing in common, sqrt(2) times its own. All pairs of rows of the panel share
-    the level, so that more rows take a larger difference.
+    The spread is the standard deviation of the differences from the best row, or, without any,
+    sqrt(2) times the standard deviation of a row: as for two independent rows. All pairs of rows of
+    the panel share the level, so that more rows need a larger difference.
     """
     rows = [entry for entry in panel if entry.better and entry.spread.sd is not None]
     compared = [found for entry in rows if (found := entry.standing.difference) is not None]

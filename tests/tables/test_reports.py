@@ -193,7 +193,10 @@ def test_rows_by_hand_gather_the_rest(frame):
             {"git": GitState("b" * 40, dirty=False)},
             "differ in git commit: aaaaaaaaaa and bbbbbbbbbb",
         ),
-        ({"git": GitState("a" * 40, dirty=True)}, "1 of 2 runs come from code with changes"),
+        (
+            {"git": GitState("a" * 40, dirty=True)},
+            "1 of 2 runs come from code with uncommitted changes",
+        ),
         ({"device": "H100"}, "differ in device (seconds and memory do not compare): cpu and H100"),
         ({"metrics": {"steps": 50}}, "the compared rows were trained for 50 to 100 steps"),
         ({"status": "failed"}, "means leave out runs without a result (1 failed), which may make"),
