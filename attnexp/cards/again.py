@@ -1,4 +1,4 @@
-"""Rows of a card, made anew and compared with what the card has."""
+"""Runs rows of a card again, and compares their numbers with the card's."""
 
 import math
 import random
@@ -25,16 +25,16 @@ DrawnRow = tuple[TrialResult, RowResult]
 
 
 def drawn(card: Card, number: int, seed: int) -> list[DrawnRow]:
-    """Return rows of trials, at most `number`, which `seed` draws among all but those of costs.
+    """Return at most `number` rows of trials, drawn at random with `seed`.
 
-    No machine repeats a cost.
+    Rows of costs are left out: no machine repeats a time exactly.
     """
     rows = [(trial, row) for trial in card.trials for row in trial.rows if trial.words]
     return random.Random(seed).sample(rows, min(number, len(rows)))
 
 
 def level_of(card: Card) -> LevelName:
-    """Return the level of a card. Raises RequestError for one that there is not."""
+    """Return the level of a card. Raises RequestError for an unknown level."""
     for level in SEEDS:
         if level == card.level:
             return level
@@ -42,7 +42,7 @@ def level_of(card: Card) -> LevelName:
 
 
 def surroundings(card: Card) -> list[str]:
-    """Return how versions and processors differ between a card and rows made now."""
+    """Return the differences between the card's versions and processor and the present ones."""
     now = versions()
     pairs = [
         ("results version", card.results_version, RESULTS_VERSION),
@@ -60,11 +60,11 @@ def made_again(
     config_dir: Path | None,
     tolerance: float,
 ) -> Repetition:
-    """Make a row of a trial anew, at the tuned values and the seeds of the card, and compare it.
+    """Run a row again, at the tuned values and the seeds of the card, and compare the numbers.
 
-    The numbers of each seed are compared, and the seeds that diverged. A row without a result must
-    have none again, for the same reason. Raises RunFailedError for a row that cannot be made, and
-    RequestError for settings that make none.
+    The seeds that diverged are compared too. A row without a result must again have none, for the
+    same reason. Raises RunFailedError if the trial has changed or no run has a result, and
+    RequestError for settings that are not valid.
     """
     trial, row = drawn_row
     task = next((each for each in tasks if each.name == trial.name), None)
@@ -90,7 +90,7 @@ def made_again(
 
 
 def _differences(stored: RowResult, again: RowResult) -> Iterator[tuple[str, float]]:
-    """Yield the numbers that differ, by how much."""
+    """Yield the name of each number that differs, and its difference."""
     for name in {**stored.numbers, **again.numbers}:
         ours, theirs = stored.numbers.get(name, {}), again.numbers.get(name, {})
         for seed in sorted({*ours, *theirs}):

@@ -1,6 +1,6 @@
 """The file of a card: settings and measurements by seed, without verdicts.
 
-Verdicts are computed from it, so that cards of several people are judged as one is.
+Verdicts are computed from the file, so that cards of several people are judged alike.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,15 +18,15 @@ from attnexp.select.sample import EXAMPLES, Sample
 class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The measurements of one row in one trial.
 
-    - `numbers` are values by number and seed; a number that was not measured is not there.
+    - `numbers` holds the values by name and seed, without numbers that were not measured.
     - `diverged` are the seeds whose numbers became infinite, `lost` is the number of runs without
       a result, `why` the first reason.
-    - `tuned` are the values that were chosen on the validation set, `at_end` the settings of which
-      the best value was the last one tried.
-    - `is_subject` says of a baseline that its runs have the numbers of the subject's throughout,
-      bit for bit: what is compared changes nothing in the trial.
-    - `seconds` is the sum of the times that its runs took, those of tuning not included. A replica
-      has the time of its whole group.
+    - `tuned` are the values chosen on the validation set, `at_end` the settings whose best value
+      was the last one tried.
+    - `is_subject` is true for a baseline whose runs have the subject's numbers, bit for bit: the
+      compared choice changes nothing in the trial.
+    - `seconds` is the total time of the runs, without tuning. A replica counts the time of its
+      whole group.
     """
 
     label: str
@@ -41,19 +41,21 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_subject: bool = False
 
     def values(self, number: str) -> list[float]:
-        """Return the values of a number, one per seed; none if it was not measured."""
+        """Return the values of a number, one per seed; empty if it was not measured."""
         return list(self.numbers.get(number, {}).values())
 
 
 class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The measurements of a trial, the row of the subject first.
 
-    - `words` and `tune` are the settings of its runs, `harder` those that make it harder.
-    - `metric` decides; it is `better` higher or lower, in `unit`, and `chance` is its value by
-      guessing, if that is known. Differences up to `equal_within` count as equal; of costs it is a
-      share of the baseline's. Each value is of `examples` examples.
-    - `counted` are columns with the least value at which a seed is counted, `of_products` settings
-      of the rows whose score is made of products.
+    - `words` are the settings of the runs, `tune` the tuned ones, `harder` names settings that make
+      the trial harder.
+    - `metric` is the deciding number, of which `better` values are higher or lower, in `unit`.
+      `chance` is the value by guessing, if known.
+    - Differences up to `equal_within` count as equal; for costs, as a share of the baseline's.
+    - Each value is computed from `examples` examples.
+    - `counted` holds a threshold by column: seeds at or above the threshold are counted.
+    - `of_products` are further settings of rows whose scores are products.
     """
 
     name: str
@@ -75,11 +77,11 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_cost(self) -> bool:
-        """Whether nothing is trained: a number is the time or the memory of a measurement."""
+        """Whether the trial measures time and memory, and trains nothing."""
         return not self.words
 
     def sample(self, row: RowResult, number: str) -> Sample:
-        """Return a number of a row by seed; one that was not measured has no values."""
+        """Return a number of a row by seed; empty if it was not measured."""
         values = {seed: {0: value} for seed, value in row.numbers.get(number, {}).items()}
         if number != self.metric:
             return Sample(number, values)
@@ -92,8 +94,8 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A card: its subject, its level, its trials, and how it was made.
 
-    `wall_minutes` is the wall time of the command; stored runs take none. A file without a
-    `results_version` is of version 1.
+    `wall_minutes` is the wall time of the command, without the runs that were stored already. A
+    file without `results_version` has version 1.
     """
 
     subject: str
@@ -122,8 +124,7 @@ def write_card(path: Path, card: Card) -> None:
 def read_card(path: Path) -> Card:
     """Return the card in a file.
 
-    Raises RequestError for a file that is not a card, and for a word in it that a file may not
-    hold: see `require_plain`.
+    Raises RequestError for a file that is not a card, or has settings refused by `require_plain`.
     """
     try:
         card = msgspec.json.decode(read_bytes(path), type=Card)
@@ -139,7 +140,7 @@ def read_card(path: Path) -> Card:
 
 
 def _words(card: Card) -> Iterator[str]:
-    """Yield the words of a card that become part of a command line."""
+    """Yield the settings of a card that become part of a command line."""
     yield f"device={card.device}"
     for trial in card.trials:
         for row in trial.rows:
@@ -148,12 +149,12 @@ def _words(card: Card) -> Iterator[str]:
 
 
 def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
-    """Return the trials that all cards have, each with the rows of all of them.
+    """Return the trials that all cards have, each with the rows of all cards.
 
-    A row that several cards have counts once. But a subject that has other numbers in another card
-    is a row for each, labelled by its card: `mine (a)` of a.json. `names` are those of the files.
-    Raises RequestError if cards have different results versions or levels, or if a trial has
-    different settings, which are named.
+    A row of several cards counts once. A subject whose numbers differ between cards gets a row for
+    each card, labelled by its file: `mine (a)` of a.json. `names` are the names of the files.
+    Raises RequestError if cards have different results versions or levels, if a trial has different
+    settings, which are named, or if no trial is in all cards.
     """
     cards = _told_apart(cards, names)
     first = cards[0]
@@ -185,7 +186,7 @@ def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
 
 
 def _told_apart(cards: Sequence[Card], names: Sequence[str]) -> list[Card]:
-    """Return the cards with the name of its file behind each subject that has other numbers."""
+    """Return the cards, with the file's name appended to subjects whose numbers differ."""
     known: dict[tuple[str, str], RowResult] = {}
     several = set()
     for card in cards:

@@ -1,4 +1,4 @@
-"""Where a card is written. A card that is there already keeps its trials."""
+"""Where a card is written. An existing card keeps its trials."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -19,9 +19,9 @@ INTO, OUTPUT, RUNS = "--into", "--output", FOLDER.parts[0]
 
 @dataclass(frozen=True)
 class CardPlace:
-    """The files of a card: its JSON is at `path`, its page next to it.
+    """The files of a card: JSON at `path`, and an HTML page next to it.
 
-    `option` is the one that names them, empty if none does.
+    `option` is the option of the command line that gave the path, empty for the default path.
     """
 
     path: Path
@@ -33,7 +33,7 @@ class CardPlace:
         return self.path.with_suffix(".html")
 
     def stored(self) -> Card | None:
-        """Return the card that is there, None if there is none.
+        """Return the stored card, None if there is none.
 
         Raises RequestError for a file that is not a card, and for a page without its card.
         """
@@ -61,10 +61,10 @@ class CardPlace:
         rows: Sequence[tuple[str, tuple[str, ...]]],
         trials: Collection[str],
     ) -> None:
-        """Raise RequestError unless a card with these trials can be added to the one that is there.
+        """Raise RequestError unless a card with these trials can be added to the card `there`.
 
-        That has the same results version, level, rows, as labels and settings, and seeds. A card of
-        more seeds takes its place if it has all of its trials.
+        Both must have the same results version, level, seeds and rows, by label and settings.
+        Without `--into`, a card with more seeds replaces a card all of whose trials it has.
         """
         replaced = self.option != INTO and {trial.name for trial in there.trials} <= {*trials}
         if there.results_version != RESULTS_VERSION:
@@ -86,10 +86,9 @@ class CardPlace:
         return RequestError(f"{self.path} {why}: name another page with {OUTPUT}, or use {INTO}")
 
     def add(self, card: Card, page: Callable[[Card], bytes]) -> Card:
-        """Write a card and its page, and return it with the trials that are there by now.
+        """Add a card to the stored one, write the whole and its page, and return the whole.
 
-        Raises RequestError if these are of another card, and RunFailedError if a file cannot be
-        written.
+        Raises RequestError as `require_addable`, and RunFailedError if a file cannot be written.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +111,7 @@ class CardPlace:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Let no other process write a card in the same place during a block."""
+    """Lock the place of a card against other processes during a block."""
     from filelock import FileLock  # tables of cards do without it
 
     lock = path.with_name(f".{path.name}.lock")
@@ -125,9 +124,9 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def extended(card: Card, more: Card) -> Card:
-    """Return a card with the trials of another, of which a trial that both have is.
+    """Return a card with the trials of two; for a trial in both, that of `more`.
 
-    Its date and versions are those of the other, if that has a trial.
+    The date and the versions are those of `more`, unless `more` has no trial.
     """
     trials = {trial.name: trial for trial in [*card.trials, *more.trials]}
     if len(trials) == len(more.trials):

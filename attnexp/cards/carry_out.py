@@ -40,9 +40,9 @@ from attnexp.sweeps.plan import PlannedJob
 def make_card(rows: Sequence[CardRow], tasks: Sequence[SizedTrial], effort: Effort) -> Card:
     """Run the missing parts of a card, and return it.
 
-    A row of which no run ended within the minutes is not tried again in later trials. Raises
-    RequestError, before anything is run, for a row with an unknown choice, and MachineError if no
-    worker starts or the disk is full: a row without results would be said to have failed.
+    A row that ends no run in time is not tried again in later trials. Raises RequestError for a row
+    with an unknown choice, before anything is run, and MachineError if no worker starts or the disk
+    is full, so that the card does not blame the row.
     """
     # Ctrl-C while torch is imported may come out as an error of torch, which a trial would record
     import torch  # noqa: F401
@@ -101,7 +101,7 @@ def _name_missing_packages(tasks: Sequence[SizedTrial]) -> None:
 
 
 def measured(task: SizedTrial, row: CardRow, effort: Effort) -> MeasuredRow:
-    """Return the measurements of a row in a trial. Raises MachineError as `make_card`."""
+    """Run a row in a trial and return its measurements. Raises MachineError as `make_card`."""
     late = effort.late
     line, tune = effort.sweep(task, row), task.trial.tune
     why, jobs = "", list[PlannedJob]()
@@ -126,9 +126,9 @@ def measured(task: SizedTrial, row: CardRow, effort: Effort) -> MeasuredRow:
 
 
 def _costs(task: SizedTrial, rows: Sequence[CardRow], effort: Effort) -> list[MeasuredRow]:
-    """Return the costs of the rows that have one, measured in turns, and why the others have none.
+    """Return the costs of each row, measured in turns, or why it has none.
 
-    A round has the number of a seed.
+    Rounds stand in the place of seeds.
     """
     refused = {row.label: why for row in rows if (why := why_not_measured(row.words))}
     lines = {row.label: effort.line(row.words) for row in rows if row.label not in refused}
@@ -151,7 +151,7 @@ def _runs(jobs: Sequence[PlannedJob]) -> list[Run]:
 
 
 def _probe(runs: Sequence[Run], names: Sequence[str], config_dir: Path | None) -> None:
-    """Make the interventions that runs lack. One that cannot be made leaves its numbers out.
+    """Run the missing interventions on runs. After an error the rest of their numbers are missing.
 
     Raises MachineError if the disk is full.
     """
@@ -164,7 +164,7 @@ def _probe(runs: Sequence[Run], names: Sequence[str], config_dir: Path | None) -
 
 
 def _require_room(error: BaseException) -> None:
-    """Raise an error if it is a MachineError, and a MachineError if a full disk has caused it."""
+    """Raise MachineError if the error is one, or if a full disk has caused the error."""
     if isinstance(error, MachineError):
         raise error
     for cause in causes(error):

@@ -1,4 +1,4 @@
-"""The time of attention, forward and backward, and the memory that it keeps, by length."""
+"""The time of attention, forward and backward, and its memory, by sequence length."""
 
 import time
 from collections.abc import Sequence
@@ -8,16 +8,16 @@ from attnexp.core.errors import RequestError
 from attnexp.sweeps.own_process import in_own_process
 
 SECONDS, KEPT = "seconds", "MB kept"
-"""The names of the numbers: the time of forward and backward, and the tensors between the two."""
+"""The names of the numbers: the time of forward and backward, and the memory saved for backward."""
 
 DIM = 64
 """Features of a query, a key and a value."""
 
 REPEATS = 3
-"""The measurements of which the fastest counts."""
+"""Repetitions of a measurement; the fastest counts."""
 
 ALONE = ("model", "normalizer", "estimator")
-"""The groups of settings that are measured."""
+"""The groups of settings that a measured row may change."""
 
 Costs = dict[str, float]
 """Values by the name of the number, such as `seconds@1024`."""
@@ -27,7 +27,7 @@ CostsByRound = dict[str, dict[int, float]]
 
 
 def why_not_measured(words: Sequence[str]) -> str:
-    """Return why a row with these settings has no cost; empty if it has one."""
+    """Return why no cost is measured for a row with these settings; empty if one is."""
     around = [word for word in words if word.partition("=")[0].partition(".")[0] not in ALONE]
     return f"the cost is that of {', '.join(ALONE)} alone, without {around[0]}" if around else ""
 
@@ -39,12 +39,11 @@ def costs_in_turns(
     seconds: float,
     late: str,
 ) -> list[CostsByRound | str]:
-    """Return the costs of several command lines by number and round, or why one has none.
+    """Return the costs of each command line by number and round, or why it has none.
 
-    The lines are measured in turns, so that what slows the machine for a while slows all of them.
-    Each measurement is made in a process of its own: its memory is laid out anew, and rounds are
-    independent. A line whose measurements take longer than `seconds` together has the reason
-    `late`. Raises RunFailedError if no process starts.
+    Lines take turns, so that a machine that slows down for a while slows all of them. Each
+    measurement has a process of its own, so that rounds are independent. A line that takes longer
+    than `seconds` in all has the reason `late`. Raises RunFailedError if no process starts.
     """
     found: list[CostsByRound | str] = [{} for _ in lines]
     left = [seconds] * len(lines)
@@ -67,10 +66,10 @@ def costs_in_turns(
 
 
 def measure(line: Sequence[str], lengths: Sequence[int]) -> Costs:
-    """Measure the attention of a command line at these lengths, in this process.
+    """Build the attention of a command line and return its costs at these lengths.
 
-    Its parts are built and called. An estimator that needs a causal mask has one. Raises
-    RequestError for code that cannot be built or computed.
+    The mask is causal for an estimator that needs one. Raises RequestError for code that cannot be
+    built or computed.
     """
     import torch
 
@@ -109,7 +108,7 @@ def measure(line: Sequence[str], lengths: Sequence[int]) -> Costs:
 
 
 def _now(device: object) -> float:
-    """Return the wall time on a GPU, and the processor time of this process on a CPU."""
+    """Return seconds of wall time on a GPU, and of this process's processor time on a CPU."""
     import torch
 
     kind = torch.device(str(device)).type

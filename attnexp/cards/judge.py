@@ -15,7 +15,7 @@ from attnexp.stats.scaled import mean
 from attnexp.stats.sequential import pair_tests
 
 MOST_NAMED = 3
-"""The differences that a card names in words."""
+"""The most differences that the summary of a card names."""
 
 IN_TABLE = {
     Word.BETTER: "better",
@@ -26,44 +26,43 @@ IN_TABLE = {
     Word.TIED: "tied",
     Word.FEW: "few seeds",
 }
-"""The words of a card in their order, as a table has them."""
+"""The text of each verdict in a table, in the order of a card."""
 
 OF_COSTS = {Word.BETTER: "faster", Word.WORSE: "slower"}
-"""The words of a table for costs, which no seeds decide."""
+"""The text of verdicts on costs in a table."""
 
 IN_PRINT = {Word.TIED: "not told apart", Word.NO_VALUE: "skip"}
-"""The words that a card prints otherwise."""
+"""The verdicts that sentences word differently."""
 
 TOLD_APART = (Word.BETTER, Word.WORSE)
-"""The words of a verdict that shows a difference."""
+"""The verdicts that show a difference."""
 
 LOOK = "?"
-"""Follows the word of a difference that its trial shows and the whole card does not."""
+"""Marks a verdict that is shown in its trial and not over the whole card."""
 
 LAST_TRIED = "the last value tried"
-"""What is said of a tuned value beyond which a better one may lie."""
+"""The remark on a tuned value beyond which a better one may lie."""
 
 NO_CHANGE = "changes nothing here"
-"""The reason of a row that computes what the other one does."""
+"""Why a baseline with exactly the subject's numbers has no verdict."""
 
 NOTHING_TOLD = (Word.BOTH_SOLVE, Word.NEITHER_LEARNS)
-"""The words of a trial at its ceiling or floor, if all of its verdicts have one of them."""
+"""The verdicts at the ceiling and at the floor of a trial."""
 
 
 @dataclass(frozen=True)
 class CardVerdict:
     """The verdict on the subject next to one baseline in one trial.
 
-    - `word` is one of IN_TABLE, or `NO_VALUE` if one of the two was not measured.
+    - `word` is a key of IN_TABLE, or `NO_VALUE` if the two were not compared.
     - `because` gives the numbers.
-    - `difference` is that of the subject and the baseline, by seed, positive for a better
-      subject. Costs have none: rounds on one machine are not seeds.
-    - `holds` says that it is shown over the whole card: see `judged`.
-    - `at_end` says of the subject and of the baseline whether its tuned value is the last one that
-      was tried, so that a better one may lie beyond.
-    - `size` is the difference over the range of the metric, which ends at the larger of the two
-      values if it has no end, so at most 1: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as
-      losses.
+    - `difference` is subject minus baseline by seed, with the sign that makes a better subject
+      positive. Costs have none: rounds on one machine are not seeds.
+    - `holds` is true for a verdict that is shown over the whole card: see `judged`.
+    - `at_end` is true, for the subject and for the baseline, if its tuned value is the last one
+      tried, so that a better one may lie beyond.
+    - `size` is the absolute difference over the range of the metric, at most 1. A range without an
+      end stops at the larger value: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as losses.
     """
 
     trial: str
@@ -77,7 +76,7 @@ class CardVerdict:
     at_end: tuple[bool, bool] = (False, False)
 
     def in_table(self, of_costs: bool = False) -> str:
-        """Return the verdict as a table has it."""
+        """Return the text of the verdict in a table."""
         if of_costs and self.word in OF_COSTS:
             return OF_COSTS[self.word]
         look = self.word in TOLD_APART and not self.holds
@@ -101,11 +100,10 @@ def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
     """Return the verdicts of each trial of a card.
 
     A card has many verdicts, and of twenty trials without a difference one may show one. A verdict
-    `holds` over the whole card if the means are told apart in the same direction by sign flips
-    of all differences of the card together: seeds have the same sign in all trials, and each
-    difference is compared with the largest of all (Westfall and Young 1993). Next to a baseline
-    that the subject equals, at tuned rates that are equal, the chance is at most 5% that any
-    verdict of the card holds. Costs do not count: their rounds are of one machine.
+    `holds` over the whole card if sign flips of all differences together show the same direction:
+    a seed has one sign in all trials, and each difference is compared with the largest of all
+    (Westfall and Young 1993). For a baseline that the subject equals, at equal tuned rates, the
+    chance is at most 5% that any verdict holds. Costs are left out: rounds are of one machine.
     """
     found = [verdicts(trial) for trial in trials]
     pairs = [each.difference for own in found for each in own if len(each.difference) > 1]
@@ -123,13 +121,13 @@ def judged(trials: Sequence[TrialResult]) -> list[list[CardVerdict]]:
 
 
 def says_nothing(own: Sequence[CardVerdict]) -> bool:
-    """Return whether all rows of a trial are at its ceiling or at its floor."""
+    """Return whether all rows of a trial are at its ceiling, or all at its floor."""
     words = {verdict.word for verdict in own if verdict.measured}
     return len(words) == 1 and words <= {*NOTHING_TOLD}
 
 
 def verdicts(trial: TrialResult) -> list[CardVerdict]:
-    """Return the verdict on the first row next to each of the others, in this trial alone."""
+    """Return the verdicts on the subject next to each baseline, in this trial alone."""
     subject, *others = trial.rows
     measured = _samples(trial)
     samples, within = _compared(trial, measured)
@@ -152,12 +150,12 @@ def verdicts(trial: TrialResult) -> list[CardVerdict]:
 
 
 def _samples(trial: TrialResult) -> list[Sample]:
-    """Return the number that decides of each row."""
+    """Return the deciding number of each row."""
     return with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
 
 
 def _compared(trial: TrialResult, samples: list[Sample]) -> tuple[list[Sample], float]:
-    """Return the samples that are compared, and what counts as equal: of costs their logarithms."""
+    """Return the samples and the `equal_within` of the tests: logarithms for costs."""
     if not trial.is_cost:
         return samples, trial.equal_within
     return [sample.map(math.log) for sample in samples], math.log1p(trial.equal_within)
@@ -169,7 +167,7 @@ def _verdict(
     samples: tuple[Sample, Sample],
     found: Judgement,
 ) -> CardVerdict:
-    """Return a judgement of the subject next to a baseline, with their numbers."""
+    """Return a judgement on the subject next to a baseline as the verdict of a card."""
     subject, baseline = rows
     means = [mean(sample.means) for sample in samples]
     sign = 1.0 if trial.better == "higher" else -1.0
@@ -199,9 +197,10 @@ def _verdict(
 def ahead(trial: TrialResult) -> list[bool]:
     """Return whether each row may be the best of its trial.
 
-    A row is out if the card's test, with it as subject, shows a better mean: the best one is among
-    the others with 95% (Hsu 1981, multiple comparisons with the best). It is out, too, if in
-    the row with the best mean more seeds learned, by Fisher's test, or none.
+    A row is out if the card's test, with this row as subject, shows a better mean. With 95% the
+    best row is not out (Hsu 1981, multiple comparisons with the best). A row is also out if
+    Fisher's test shows that more seeds of the row with the best mean learned. If none of these
+    learned, all rows are out.
     """
     samples, within = _compared(trial, _samples(trial))
     there = [sample for sample in samples if sample.means]
@@ -221,31 +220,31 @@ def ahead(trial: TrialResult) -> list[bool]:
 
 
 def largest(found: Sequence[CardVerdict]) -> list[CardVerdict]:
-    """Return the largest differences that hold over the whole card, the largest first."""
+    """Return the MOST_NAMED largest differences that hold over the whole card, largest first."""
     shown = [verdict for verdict in found if verdict.holds]
     return sorted(shown, key=lambda verdict: -verdict.size)[:MOST_NAMED]
 
 
 def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[Word, int]]:
-    """Yield how often each word was given, in a fixed order; words that were not are left out."""
+    """Yield each word with its number of verdicts, in a fixed order, without zeros."""
     for word in IN_TABLE:
         if number := sum(verdict.word is word for verdict in found):
             yield word, number
 
 
 def told(found: Sequence[CardVerdict]) -> str:
-    """Return in words how often a difference holds over the whole card; empty if none does."""
+    """Return the verdicts that hold over the whole card, such as `better in 3`; else empty."""
     held = counts([verdict for verdict in found if verdict.holds])
     return ", ".join(f"{IN_PRINT.get(word, word)} in {number}" for word, number in held)
 
 
 def reasons_to_look(found: Sequence[CardVerdict]) -> int:
-    """Return how many differences are shown in their trial alone."""
+    """Return the number of differences that are shown in their trial alone."""
     return sum(verdict.word in TOLD_APART and not verdict.holds for verdict in found)
 
 
 def learned_text(trial: TrialResult, row: RowResult) -> str:
-    """Return how many seeds learned, as `5 of 6`; empty if the metric does not say."""
+    """Return how many seeds learned, as `5 of 6`; empty if `modes_of` cannot tell."""
     modes = modes_of(trial.sample(row, trial.metric))
     return "" if modes is None else str(modes)
 

@@ -1,4 +1,4 @@
-"""The command line of a row in a trial, and the jobs that it names."""
+"""The command line of a row in a trial, and its jobs."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,18 +18,19 @@ from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.tuned.words import tuning_words
 
 FOLDER = Path(CARDS)
-"""The folder of the runs, which all cards share."""
+"""The folder of the runs of all cards."""
 
 
 LATE = "stopped"
-"""The first word of the reason of a row that took too long."""
+"""The beginning of `Effort.late`."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How a card is made: its level, seeds, device, the most `minutes` of a row, and own code.
+    """How a card is made.
 
-    The runs are in `folder`.
+    `minutes` is the time limit of a row in a trial, `config_dir` the folder of the user's code and
+    configuration, `folder` that of the runs.
     """
 
     level: LevelName
@@ -41,16 +42,16 @@ class Effort:
 
     @property
     def late(self) -> str:
-        """The reason of a row that took too long."""
+        """Why a row that took too long has no result."""
         return f"{LATE} after {self.minutes:g} minutes"
 
     def line(self, words: Sequence[str]) -> list[str]:
-        """Return words with those that are the same in every trial."""
+        """Return a command line of these words and those that all trials share."""
         own = own_words(self.config_dir)
         return [*own, *words, f"device={self.device}", "figures=false", f"output_dir={self.folder}"]
 
     def sweep(self, task: SizedTrial, row: CardRow) -> list[str]:
-        """Return the words of `attnexp -m` for a row in a trial, at all seeds."""
+        """Return the arguments of `attnexp -m` for a row in a trial, at all seeds."""
         products = task.trial.of_products if row.of_products else []
         words = [*task.words, *products, *row.words, f"seed=range(1,{self.seeds + 1})"]
         tuned = tuning_words(task.trial.tune, task.trial.tune_by)
@@ -58,7 +59,7 @@ class Effort:
 
 
 def job_of(words: Sequence[str]) -> Job:
-    """Return the one job of settings. Raises RequestError for words that make none."""
+    """Return the job of a command line. Raises RequestError if it cannot be composed."""
     line = CommandLine.read(words)
     try:
         job = line.compose()
@@ -69,14 +70,14 @@ def job_of(words: Sequence[str]) -> Job:
 
 
 def compared(line: Sequence[str]) -> list[PlannedJob]:
-    """Return the compared jobs of a sweep, none as long as no values could be chosen."""
+    """Return the compared jobs of a sweep; empty while tuning has chosen no values."""
     with suppress(RunFailedError):
         return compared_jobs(line)
     return []
 
 
 def are_done(jobs: Sequence[PlannedJob], tune: Sequence[str]) -> bool:
-    """Return whether there are jobs, all have ended, and how each was tuned is recorded."""
+    """Return whether there are jobs, all have ended, and each has a record of its tuning."""
     return bool(jobs) and all(_is_done(job, tune) for job in jobs)
 
 

@@ -1,7 +1,7 @@
-"""Facts of a row that show when its parts are built, in a process of its own.
+"""Builds the parts of a row in another process to find its nearest relative.
 
-Its nearest relative is the shipped choice whose weights differ least from its own, and its score
-may be made of products.
+The nearest relative is the shipped choice whose weights differ least from the row's. Whether scores
+are products is found in the same way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,25 +23,24 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 SECONDS = 120.0
-"""The most seconds that the parts of a row may take to be built and compared."""
+"""The time limit for building and comparing the parts of a row."""
 
 ROWS, KEYS, DIM = 64, 16, 16
-"""Rows of weights that are compared, their keys, and the features of a query and a key."""
+"""Rows of compared weights, keys of each row, and features of a query and a key."""
 
 COMMON = {"normalizer": "softmax", "model": "scaled_dot", "estimator": "local_constant"}
-"""The groups in which a relative is sought, in their order, and the choice that has none."""
+"""The usual choice of each group that may have a relative, in the order of the search."""
 
 SAME = 1e-6
 """The total variation up to which weights are the same."""
 
 
 def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str] | None:
-    """Return the words of the nearest relative of a row, None if it has none.
+    """Return the settings of a row's nearest relative, None for a row of usual choices only.
 
-    It is sought among the shipped normalizers if the row has one of its own, else among the scores,
-    and is not a baseline; that of an estimator among the other estimators and the normalizers. None
-    too if the row has the usual choice of all three. Raises RequestError for a row whose weights
-    cannot be computed, and RunFailedError if the process that computes them dies or takes too long.
+    The candidates are the shipped choices of the first group in which the row is unusual, without
+    baselines. For an estimator, normalizers are candidates too. Raises RequestError for a row whose
+    weights cannot be computed, and RunFailedError if the other process dies or takes too long.
     """
     given = dict(word.partition("=")[::2] for word in row.words)
     usual = {word for words in BASELINES for word in words}
@@ -61,10 +60,10 @@ def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str]
 
 
 def with_products(row: CardRow, config_dir_words: Sequence[str]) -> CardRow:
-    """Return a row that knows whether its score is made of products.
+    """Return a row with its `of_products` set.
 
-    Raises RequestError for a score that cannot be built, and RunFailedError if the process that
-    builds it dies or takes too long.
+    Raises RequestError for a score that cannot be built, and RunFailedError if the other process
+    dies or takes too long.
     """
     what = f"the score of {row.label} is not built"
     found = _computed(what, makes_products, config_dir_words, row.words)
@@ -72,7 +71,10 @@ def with_products(row: CardRow, config_dir_words: Sequence[str]) -> CardRow:
 
 
 def _computed(what: str, function: Callable[..., Result], *arguments: object) -> Result:
-    """Call a function in a process of its own. Messages of other errors begin with `what`."""
+    """Return a function's result, computed in another process.
+
+    Messages begin with `what`, except those of a RequestError.
+    """
     try:
         return in_own_process(SECONDS, function, *arguments)
     except RuntimeError as error:
@@ -82,7 +84,7 @@ def _computed(what: str, function: Callable[..., Result], *arguments: object) ->
 
 
 def makes_products(config_dir_words: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether the score of a row is made of products."""
+    """Return whether the scores of a row are products."""
     from attnexp.config.build import make_score
 
     score = [word for word in words if _group(word) == "model"]
@@ -97,14 +99,13 @@ def nearest(
 ) -> list[str]:
     """Return the candidate whose weights have the least mean total variation from a row's.
 
-    Scores are of standard normal queries and keys, with the parameters of seed 0, and twice a
-    standard normal number for normalizers. Of estimators the effective weights are compared, with a
-    causal mask if that of the row needs one. A choice with the same weights and as many parameters
-    is the same function by another name, and left out. For a row with learned parameters the others
-    are left out too, if there are any with them.
+    Queries and keys are standard normal, and parameters are of seed 0; normalizers get twice
+    standard normal scores. Estimators are compared by effective weights, with a causal mask if the
+    row needs one. A candidate with the same weights and as many parameters is the same function by
+    another name, and left out. For a row with parameters, candidates with parameters come first.
+    Candidates that do not fit the row are left out.
 
-    A candidate that does not fit the score of the row is left out. Raises RequestError or
-    ValueError for a row that cannot be built.
+    Raises RequestError or ValueError for a row that cannot be built.
     """
     built = partial(_built, config_dir_words, group)
     subject = built(words)
@@ -126,7 +127,7 @@ def nearest(
 
 
 def _built(config_dir_words: Sequence[str], group: str, words: Sequence[str]) -> "Module":
-    """Return the normalizer or the score of a row, or for an estimator its attention."""
+    """Return the normalizer, the score or, for an estimator, the attention of a row."""
     from attnexp.config.build import make_attention, make_normalizer, make_score
 
     parts = [word for word in words if _group(word) in COMMON]  # not arch, which trials choose
@@ -144,9 +145,9 @@ def _is_causal(module: "Module") -> bool:
 
 
 def _weights(module: "Module", group: str, causal: bool) -> "Tensor":
-    """Return the weights that a module makes of random numbers, the same at each call.
+    """Return the weights that a module computes from random numbers of a fixed seed.
 
-    An attention has a causal mask if one is asked for.
+    `causal` gives an attention a causal mask.
     """
     import torch
 

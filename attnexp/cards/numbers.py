@@ -21,8 +21,8 @@ NOTHING = Sample("", {})
 class MeasuredRow(NamedTuple):
     """The measurements of a row in a trial.
 
-    `sample` is that of the number that decides. `computed` are all metrics of the runs, with the
-    seed of each: two rows with the same compute the same.
+    `sample` is the deciding number by seed. `computed` are all metrics of the runs by seed; rows
+    with equal metrics compute the same.
     """
 
     result: RowResult
@@ -35,7 +35,8 @@ def row_result(
 ) -> MeasuredRow:
     """Return the measurements of a row.
 
-    `runs` are those of its `jobs` that have begun, and `why` says why some have no result.
+    `runs` are the runs that have begun, of a number of `jobs`. `why` is the reason of those without
+    a result.
     """
     numbers, sample = _numbers(task, runs)
     counted = sum(run.has_ended for run in runs)
@@ -87,7 +88,7 @@ def trial_result(task: SizedTrial, measured: Sequence[MeasuredRow]) -> TrialResu
 
 
 def _numbers(task: SizedTrial, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float]], Sample]:
-    """Return the numbers of a trial by seed, and the sample of the one that decides."""
+    """Return the numbers of a row by name and seed, and the sample of the deciding one."""
     frame, trial = make_frame(runs), task.trial
     if trial.works is not None:
         if not any(number_of(run, trial.metric) is not None for run in runs):
@@ -110,10 +111,10 @@ def _numbers(task: SizedTrial, runs: Sequence[Run]) -> tuple[dict[str, dict[int,
 
 
 def _working(runs: Sequence[Run], task: SizedTrial, works: Works) -> dict[str, dict[int, float]]:
-    """Return how many values of a setting work at each seed, and how many are beyond on each side.
+    """Return how many values of a setting work at each seed, and how many are too small or large.
 
-    A seed of which a run neither ended nor diverged has no value: nobody knows whether it would
-    have worked. A seed at which none works has no side.
+    A seed with a run that has not ended is left out. A seed at which no value works has no values
+    that are too small or large.
     """
     found: dict[str, dict[int, float]] = {task.metric: {}, TOO_SMALL: {}, TOO_LARGE: {}}
     for seed in dict.fromkeys(run.seed for run in runs):
@@ -135,7 +136,7 @@ def _working(runs: Sequence[Run], task: SizedTrial, works: Works) -> dict[str, d
 
 
 def _largest(runs: Sequence[Run], name: str) -> dict[int, float]:
-    """Return the largest value of a number that the runs of each seed have."""
+    """Return the largest value of a number among the runs of each seed."""
     found: dict[int, float] = {}
     for run in runs:
         if (value := number_of(run, name)) is not None:
@@ -144,7 +145,7 @@ def _largest(runs: Sequence[Run], name: str) -> dict[int, float]:
 
 
 def _steps_to_escape(runs: Sequence[Run], escapes: Escapes) -> Iterator[tuple[int, float]]:
-    """Yield the seed and the first step below the bound of each run that has passed it."""
+    """Yield the seed and the first step at or below the bound, for runs that reach the bound."""
     for run in runs:
         epochs = run.epochs
         if escapes.column not in epochs:

@@ -28,7 +28,7 @@ SKIP = "skip"
 """The text of a number that was not measured."""
 
 FEW_PLACES = 3
-"""The places from which numbers of one name are a curve."""
+"""The fewest lengths at which a number is drawn as a curve."""
 
 MEANS = "Means over seeds; 5/6: five of six seeds learned."
 
@@ -36,7 +36,7 @@ VERDICTS = (
     "The word says what the subject is next to a row. Better and worse hold over the whole card; "
     "with a question mark they hold in their trial alone, which is a reason to look."
 )
-"""What the words of the table mean."""
+"""The legend of the verdicts in a table."""
 
 REMARKS = (
     "If a trial names settings that it tunes, these were tuned for each row by the same procedure, "
@@ -52,7 +52,7 @@ REMARKS = (
 
 
 def summary_sentences(card: Card) -> list[str]:
-    """Return the differences that hold over the whole card, then the trials without any."""
+    """Return the differences by baseline, the largest ones, and the trials that tell nothing."""
     found = judged(card.trials)
     every = [verdict for own in found for verdict in own]
     sentences = []
@@ -89,7 +89,7 @@ def _nothing_shown(own: Sequence[CardVerdict]) -> str:
 
 
 def overview(card: Card) -> Grid:
-    """Return a table with a row per trial: the means, and the word of each verdict."""
+    """Return a table of means and verdicts with a line per trial."""
     labels = _labels(card.trials)
     rows = []
     for trial, own in zip(card.trials, judged(card.trials), strict=True):
@@ -108,7 +108,7 @@ def overview(card: Card) -> Grid:
 
 
 def _at_end(trial: TrialResult) -> list[str]:
-    """Return the rows whose tuned value is the last one that was tried."""
+    """Return the labels of rows whose tuned value is the last one tried."""
     return [row.label for row in trial.rows if row.at_end]
 
 
@@ -117,7 +117,7 @@ def _labels(trials: Sequence[TrialResult]) -> list[str]:
 
 
 def _mean(trial: TrialResult, row: RowResult, word: str, strong: bool) -> GridCell:
-    """Return the mean, the share of the seeds that learned, and a word, which may be empty."""
+    """Return a cell with the mean, the seeds that learned, and the word, if there are any."""
     if not row.values(trial.metric):
         return GridCell(SKIP)
     learned = learned_text(trial, row).replace(" of ", "/")
@@ -128,15 +128,15 @@ def _mean(trial: TrialResult, row: RowResult, word: str, strong: bool) -> GridCe
 def _cells(
     trial: TrialResult, cells: Mapping[str, GridCell], labels: Sequence[str]
 ) -> list[GridCell]:
-    """Return the row of a trial in a table, with `skip` for a label that it lacks."""
+    """Return the line of a trial in a table, with `skip` for labels without a cell."""
     own = (cells.get(label, GridCell(SKIP)) for label in labels)
     return [GridCell(trial.name), GridCell(trial.metric), *own]
 
 
 def leaderboard(trials: Sequence[TrialResult]) -> Report:
-    """Return a table with a column per subject: its mean in each trial.
+    """Return a table of means with a line per trial and a column per row.
 
-    A mean is emphasised if the row is `ahead` in its trial.
+    Means of rows that are `ahead` in their trial are bold.
     """
     labels = _labels(trials)
     records: dict[str, dict[str, object]] = {label: {"row": label} for label in labels}
@@ -157,7 +157,7 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
 
 
 def card_content(card: Card) -> Page:
-    """Return the page of a card, which `report.render.page` writes."""
+    """Return the page of a card, for `report.render.page`."""
     table = text_table(overview(card))
     lost = (
         f"{trial.name}: {row.label} has {count_text(row.lost, 'run')} without a result: {row.why}"
@@ -218,7 +218,10 @@ def _result(trial: TrialResult, own: Sequence[CardVerdict]) -> Result:
 
 
 def _number(trial: TrialResult, row: RowResult, name: str) -> str:
-    """Return the mean of a number, with the seeds at which it is as large as is counted."""
+    """Return the mean of a number, as text, and the seeds at or above its threshold.
+
+    Without a threshold the number of measured seeds follows, if the metric has more.
+    """
     values = row.values(name)
     if not values:
         return SKIP
@@ -240,7 +243,7 @@ def _dots(trial: TrialResult) -> Dots | None:
 
 
 def _charts(trial: TrialResult) -> Iterator[Chart]:
-    """Yield a chart of each number that was measured at several places, such as lengths."""
+    """Yield a chart of each number that was measured at several lengths."""
     names = dict.fromkeys(name for name in [trial.metric, *trial.columns] if AT in name)
     curves = {name: name.partition(AT) for name in names}
     for curve in dict.fromkeys(curve for curve, *_ in curves.values()):

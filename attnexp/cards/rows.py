@@ -7,21 +7,20 @@ from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError
 
 USUAL = {"model": "scaled_dot", "normalizer": "softmax"}
-"""The choices of a row that names no other."""
+"""The default choices of a row."""
 
 BASELINES = (("model=scaled_dot",), ("model=additive",))
-"""The rows next to every subject, but for the nearest relative."""
+"""The baselines of every subject, besides the nearest relative."""
 
 SIZED = ("data", "task", "train", "optim", "schedule", "experiment", "seed", "output_dir", "hydra")
-"""Settings that a trial has, and a row cannot change."""
+"""Settings of the trial, which a row cannot change."""
 
 
 @dataclass(frozen=True)
 class CardRow:
-    """A row: its settings without the usual choices, which are its name, and all of them.
+    """A row of settings, labelled by those that are not the default.
 
-    `of_products` says that its score is made of products, by which points on a line cannot be told
-    apart.
+    `of_products` is true for scores that are products, which do not measure distance.
     """
 
     label: str
@@ -32,8 +31,8 @@ class CardRow:
 def row_of(words: Sequence[str]) -> CardRow:
     """Return the row of settings such as `normalizer=sparsemax`.
 
-    Raises RequestError for a word that is not a setting, that names several values, that is for the
-    trial to set, or that a file may not hold: the card could not be read.
+    Raises RequestError for a word that is not a setting, for several values, for a setting of the
+    trial, and for a word that `require_plain` refuses, as the card could not be read.
     """
     given: dict[str, str] = {}
     for word in words:
@@ -57,7 +56,7 @@ def row_of(words: Sequence[str]) -> CardRow:
 
 
 def rows_of(subject: Sequence[str], baselines: Sequence[Sequence[str]]) -> list[CardRow]:
-    """Return the row of the subject, then those of the baselines that are not the same.
+    """Return the rows of the subject and of the baselines, without duplicates.
 
     Raises RequestError if no baseline is left.
     """

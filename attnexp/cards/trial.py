@@ -1,4 +1,4 @@
-"""A trial: the words of a sweep, the number that decides, and its size by level."""
+"""A trial: the arguments of a sweep, the deciding number, and the size by level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,40 +12,40 @@ from attnexp.config.groups import choices, first_line
 from attnexp.core.errors import RequestError, none_of
 
 GROUP = "trial"
-"""The folder of the trials, in attnexp's configuration and in one of your own."""
+"""The folder of trials in attnexp's configuration and in the user's."""
 
 LevelName = Literal["quick", "default", "full"]
 
 SEEDS: dict[LevelName, int] = {"quick": 6, "default": 10, "full": 20}
-"""The seeds of each row. Six are the fewest with a verdict."""
+"""The number of seeds of a row. Fewer than six give no verdict."""
 
 MINUTES: dict[LevelName, float] = {"quick": 5, "default": 15, "full": 120}
-"""The most minutes that one row of one trial may take."""
+"""The default time limit of a row in a trial, in minutes."""
 
 
 STEPS = "steps to escape"
-"""The name of the number that `Escapes` gives."""
+"""The number that `Escapes` adds."""
 
 TOO_SMALL, TOO_LARGE = "too_small", "too_large"
-"""The names of the numbers that `Works` gives of the values that do not work."""
+"""The numbers of values that do not work, which `Works` adds."""
 
 
 class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings by which a level changes a trial, and the lengths at which it measures costs."""
+    """Settings that a level adds to a trial, and sequence lengths at which costs are measured."""
 
     words: list[str] = []
     lengths: list[int] = []
 
 
 class Works(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Counts the values of a `setting` at which the metric of a run is `at_least` this."""
+    """Counts the values of `setting` for which the metric of a run is at least `at_least`."""
 
     setting: str
     at_least: float
 
 
 class Escapes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Counts the steps until a `column` of metrics.csv is `at_most` this."""
+    """Counts the steps until `column` of metrics.csv is at most `at_most`."""
 
     column: str
     at_most: float
@@ -54,22 +54,22 @@ class Escapes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file of a trial.
 
-    - `source` is the publication of the task, `harder` names the settings that make it harder.
-    - `words` are settings of `attnexp -m`, to which a level and a row add theirs; `tune` are the
-      settings that are tuned for each row, at seeds that are not compared, by the number `tune_by`
-      or by that of the task.
-    - `metric` decides, `columns` are shown, `probe` are interventions that are made on each run.
-      Both are numbers by one word, as `attnexp results --metric` takes them.
-    - Differences up to `equal_within` count as equal; of costs it is a share of the baseline's.
+    - `source` is the publication of the task, `harder` names settings that make the trial harder.
+    - `words` are arguments of `attnexp -m`, to which the level and the row add theirs.
+    - `tune` are settings that are tuned for each row, at seeds that are not compared, by the number
+      `tune_by` or by the task's.
+    - `metric` is the deciding number, `columns` are further numbers of the card, both named as for
+      `attnexp results --metric`. `probe` are interventions on each run.
+    - Differences up to `equal_within` count as equal; for costs, as a share of the baseline's.
     - `launcher` runs the jobs: one by one on all cores, or as replicas, which is faster for some.
-    - `of_products` are settings that rows get whose score is made of products.
-    - `counted` are columns with the least value at which a seed is counted.
-    - With `works` the number that decides is how many values of a setting work, and the others are
-      the largest of a seed. The columns `too_small` and `too_large` count the values below and
-      above all that work.
-    - With `escapes` the steps to escape are shown, of the seeds that did.
-    - With `cost` nothing is trained: the number is the time of forward and backward at a length.
-    - `quick`, `default` and `full` are the levels that have the trial.
+    - `of_products` are further settings for rows whose scores are products.
+    - `counted` holds a threshold by column: seeds at or above the threshold are counted.
+    - `works` makes the deciding number the count of values of a setting that work. Columns show the
+      largest value of a seed; `too_small` and `too_large` count the values below and above all
+      that work.
+    - `escapes` adds the steps to escape, of the seeds that escaped.
+    - `cost` trains nothing: the numbers are the time and the memory of attention by length.
+    - `quick`, `default` and `full` are the levels of the trial.
     """
 
     source: str
@@ -108,7 +108,7 @@ class SizedTrial:
 
     @property
     def metric(self) -> str:
-        """The name of the number that decides."""
+        """The name of the deciding number."""
         works = self.trial.works
         return self.trial.metric if works is None else f"values of {works.setting} that work"
 
@@ -123,17 +123,17 @@ class SizedTrial:
 
     @property
     def numbers(self) -> list[str]:
-        """The words of all numbers, the one that decides first."""
+        """The metric of the file and the columns, without duplicates."""
         return list(dict.fromkeys([self.trial.metric, *self.trial.columns]))
 
 
 def read_tasks(
     level: LevelName, names: Sequence[str] = (), config_dir: Path | None = None
 ) -> list[SizedTrial]:
-    """Return the trials of a level, all or those that are named.
+    """Return the trials of a level, or of these only those in `names`.
 
-    Raises RequestError for an unknown name, for a trial that the level does not have, and for a
-    file without the fields of a trial.
+    Raises RequestError for an unknown name, for a trial without this level, and for a file with
+    other fields than a trial's.
     """
     files = {choice.name: choice.path for choice in choices(GROUP, config_dir)}
     found = {name: read_document(path, Trial) for name, path in files.items()}

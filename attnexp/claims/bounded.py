@@ -1,4 +1,4 @@
-"""A decision by whether a number is as small, or as large, as a claim says."""
+"""A decision by a bound on a mean."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +13,11 @@ class Bounded(Decision):
     """The mean of a `number` over seeds is at most `at_most`, or at least `at_least`.
 
     For `number` and `where` see `Evidence.sample`. `reproduced` if the 95% interval of the mean
-    lies on the side of the bound that is claimed, `not reproduced` if it lies on the other, and
-    else `cannot tell`. The interval is that of the tables, by the unit of the metric (`Spread`); of
-    a computed number it is Student's. A run that diverged has the worst value; if the metric has no
-    worst value, such as a loss, the word is `cannot tell`. If all seeds lie on the side of the
-    verdict, it holds if no seed fails, and says how many may: the interval of a mean knows nothing
-    of seeds that it has not seen.
+    lies on the claimed side of the bound, `not reproduced` if it lies on the other side, and else
+    `cannot tell`. A metric has the interval of the tables (`Spread`), a computed number Student's.
+    A run that diverged has the worst value; if the metric has no worst value, such as a loss, the
+    word is `cannot tell`. If all seeds lie on the side of the verdict, the sentence says how many
+    further seeds may fail, which the interval of a mean does not show.
 
     Raises ValueError unless exactly one bound is given.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class StepFailedError(Exception):
-    """The command of a claim that was said last has ended in an error."""
+    """The command that a claim printed last has ended in an error."""
 
     def __init__(self, error: Exception | KeyboardInterrupt | SystemExit) -> None:
         super().__init__(error)
@@ -47,9 +47,9 @@ def figures_folder(name: str) -> Path:
 def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -> None:
     """Run the missing parts of a claim: points, sweeps and interventions.
 
-    The first job of each sweep runs alone, and decides whether the claim can be judged at all. Each
-    sweep and each run that is probed is said as the command that does the same. Raises
-    StepFailedError if one of these fails.
+    The first job of each sweep runs alone, to see whether runs have the deciding numbers. Each
+    sweep and each probed run is printed as an equivalent command. Raises StepFailedError if one of
+    these commands fails.
     """
     console.print_line(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     folder = FOLDER / name
@@ -79,7 +79,7 @@ def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) ->
 
 
 def draw_claim(name: str, claim: Claim, config_dir: Path | None, style: "Style") -> None:
-    """Draw the picture of a claim's runs and the one of its curves, and say their paths."""
+    """Draw the pictures of a claim's runs and of its curves, and print their paths."""
     from attnexp.claims.picture import draw_curves  # Matplotlib takes half a second to import
     from attnexp.plots.base import Options
     from attnexp.plots.catalogue import drawn
@@ -121,7 +121,7 @@ def _have_diverged(words: Sequence[str]) -> bool:
 
 
 def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None) -> None:
-    """Make the interventions of a claim that runs lack."""
+    """Run the missing interventions of a claim."""
     from attnexp.config.probing import lacking, probe_missing  # which imports torch
 
     for run in lacking([run for run in runs if run.finished], claim.probe):
@@ -131,7 +131,7 @@ def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None) -> None:
 
 @contextmanager
 def _step(words: Sequence[str]) -> Iterator[None]:
-    """Say the command that does the same as a block. Raises StepFailedError for its errors."""
+    """Print the equivalent command of a block. Raises StepFailedError for errors in the block."""
     console.print_line(shlex.join(["attnexp", *words]))
     try:
         yield
@@ -142,7 +142,7 @@ def _step(words: Sequence[str]) -> Iterator[None]:
 
 
 def _compute(folder: Path, claim: Claim, seeds: Sequence[int]) -> None:
-    """Compute the points of the seeds that are missing, and keep them after each seed."""
+    """Compute the points of missing seeds, and write the file after each seed."""
     from attnexp.training.device import prepare_processor  # which imports torch
 
     prepare_processor(threads=1)  # small products: more threads would wait for each other
@@ -154,7 +154,7 @@ def _compute(folder: Path, claim: Claim, seeds: Sequence[int]) -> None:
 
 
 def plan_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -> None:
-    """Say what a claim would run, and run nothing of it. See `run_claim`."""
+    """Print what `run_claim` would run, without running anything."""
     console.print_line(f"{name}: one core takes about {claim.minutes:g} min from nothing.")
     if claim.computes:
         points = read_points(FOLDER / name, origin_of(claim.computes, claim.own))

@@ -1,4 +1,4 @@
-"""A published claim: the fields of its file, its Python in own.py, and how its runs decide."""
+"""A published claim: the fields of claim.yaml, the user's own.py, and the decision."""
 
 import importlib.util
 import os
@@ -39,10 +39,10 @@ from attnexp.stats.scaled import mean
 OWN = "own.py"
 
 PREFIX = "own."
-"""The beginning of the words in a claim.yaml that name something in own.py."""
+"""The prefix of words in claim.yaml that name something in own.py."""
 
 IS = "is"
-"""The key whose value names a decision, or a function that computes points."""
+"""The key for the name of a decision, or of a function that computes points."""
 
 DECISIONS: dict[str, type[Decision]] = {
     "all_of": AllOf,
@@ -50,7 +50,7 @@ DECISIONS: dict[str, type[Decision]] = {
     "direction": Direction,
     "escaped": Escaped,
 }
-"""The decisions that all claims may name."""
+"""The shipped decisions by the name in claim.yaml."""
 
 CHOICES = (*DECISIONS, f"{PREFIX}CLASS")
 
@@ -58,14 +58,14 @@ CARRIES_OVER: dict[str, str] = {
     "reproduced": "carries over to this task",
     "not reproduced": "does not carry over to this task",
 }
-"""The verdicts on a claim that the paper makes of another kind of task."""
+"""The words of a verdict if the paper's claim is about another kind of task."""
 
 
 @dataclass(frozen=True)
 class Own:
-    """The file own.py in the `folder` of a claim, which a claim need not have.
+    """The optional file own.py in the `folder` of a claim.
 
-    `is_shipped` is true for a claim of attnexp's.
+    `is_shipped` is true for the claims of attnexp.
     """
 
     folder: Path
@@ -77,17 +77,17 @@ class Own:
         return self.folder / OWN
 
     def code(self) -> dict[str, str]:
-        """Return a digest of own.py and of each module of the user's that it imports, by name.
+        """Return digests of own.py and of the user's modules that own.py imports, by name.
 
-        No code is run. A claim without an own.py has none.
+        No code is run. Empty without own.py.
         """
         return file_code(self.path, OWN) if os.path.isfile(self.path) else {}
 
     def module(self, path: str) -> ModuleType:
-        """Return own.py as a module. It is run again only if it was edited.
+        """Return own.py as a module, loaded again only after an edit.
 
-        `path` is that of the settings that need it, such as `computes`. Raises RequestError if it
-        is not there or ends in an error.
+        `path` names the setting in errors, such as `computes`. Raises RequestError if own.py does
+        not exist or ends in an error.
         """
         if not os.path.isfile(self.path):
             raise RequestError(f"{path}: there is no file {self.path}")
@@ -95,7 +95,7 @@ class Own:
             return _loaded(f"attnexp_claim_{self.folder.name}", self.path, stamp(self.path))
 
     def function(self, name: str, path: str) -> Callable[..., Any]:
-        """Return a function of own.py. Raises RequestError if it has none of the name."""
+        """Return a function of own.py. Raises RequestError if own.py has none of this name."""
         module = self.module(path)
         if not isfunction(found := getattr(module, name, None)):
             own = {n: v for n, v in vars(module).items() if isfunction(v) and n[0] != "_"}
@@ -104,7 +104,7 @@ class Own:
         return found
 
     def decision(self, name: str, path: str) -> type[Decision]:
-        """Return a class of own.py. Raises RequestError unless it is a subclass of Decision."""
+        """Return a class of own.py. Raises RequestError unless that is a subclass of Decision."""
         known = {n: v for n, v in vars(self.module(path)).items() if _is_decision(v)}
         if name in known:
             return known[name]
@@ -115,12 +115,12 @@ class Own:
 
 
 class Claim(Written, frozen=True, kw_only=True):
-    """A claim: its file claim.yaml, and its Python."""
+    """A claim: the fields of claim.yaml, and own.py."""
 
     own: Own
 
     def decision(self) -> Decision:
-        """Return the decision. Raises RequestError for a word or arguments that do not fit."""
+        """Return the decision. Raises RequestError for an unknown name or wrong arguments."""
         return made(self.decides, self.own)
 
     @property
@@ -129,7 +129,7 @@ class Claim(Written, frozen=True, kw_only=True):
         return not self.own.is_shipped and names_own(self.decides)
 
     def verdict(self, evidence: Evidence) -> Verdict:
-        """Return the decision on the evidence, and why it cannot tell if some of it is missing."""
+        """Return the verdict on the evidence; `cannot tell`, with a reason, if some is missing."""
         if not evidence.runs and not evidence.points:
             return Verdict("not run", f"it takes {self.minutes:g} minutes of one core")
         decision = self.decision()
@@ -146,10 +146,10 @@ class Claim(Written, frozen=True, kw_only=True):
         return verdict.text if self.same_task else CARRIES_OVER.get(verdict.word, verdict.text)
 
     def require_numbers(self, evidence: Evidence) -> None:
-        """Raise RequestError for a number that decides and that nothing has.
+        """Raise RequestError for a deciding number that was not measured.
 
-        `evidence` is that of the first job of each sweep, and of the first seed of computed points.
-        A job that diverged does not say which numbers the others have.
+        `evidence` comes from the first job of each sweep, and the first seed of computed points. If
+        a job diverged, nothing is checked.
         """
         if any(run.summary.diverged for run in evidence.runs):
             return
@@ -160,7 +160,7 @@ class Claim(Written, frozen=True, kw_only=True):
                 raise RequestError(f"the first job of the claim has no number '{name}'.{near}")
 
     def _shown(self, evidence: Evidence) -> Iterator[tuple[str, str]]:
-        """Yield the numbers that do not decide, `skip` for those that were not measured."""
+        """Yield name and mean of each number that does not decide, `skip` if not measured."""
         for shown in self.shown:
             named = shown.number if shown.where is None else f"{shown.number} where {shown.where}"
             try:
@@ -171,10 +171,10 @@ class Claim(Written, frozen=True, kw_only=True):
                 yield named, f"{number_text(mean(means))}, mean of {len(means)} seeds"
 
     def missing_points(self, seeds: Sequence[int], there: Sequence[Point]) -> Iterator[list[Point]]:
-        """Compute and yield the points of each seed that is not there.
+        """Compute and yield the points of each seed that has no point in `there`.
 
-        Raises RequestError if there is no such function, if it does not take the arguments, if it
-        fails, and for a point that is not finite.
+        Raises RequestError if the function does not exist, does not take the arguments or fails,
+        and for a point that is not finite.
         """
         arguments = {name: value for name, value in self.computes.items() if name != IS}
         compute = self._function()
@@ -208,10 +208,7 @@ class Claim(Written, frozen=True, kw_only=True):
 
 
 def read_claim(name: str, config_dir: Path | None = None) -> Claim:
-    """Return a claim.
-
-    Raises RequestError for an unknown name, and for a file that is not that of a claim.
-    """
+    """Return a claim. Raises RequestError for an unknown name, and as `read_written`."""
     known = folders(config_dir)
     if name not in known:
         raise RequestError(f"claim {none_of(name, list(known), 'attnexp claims')}")
@@ -220,10 +217,10 @@ def read_claim(name: str, config_dir: Path | None = None) -> Claim:
 
 
 def made(decides: Mapping[str, Any], own: Own, path: str = "decides") -> Decision:
-    """Return the decision that settings name by `is`, with its arguments.
+    """Return the decision that settings name by `is`, with the other settings as arguments.
 
-    It is one of DECISIONS, or a class of the claim's own.py. Raises RequestError for another word,
-    and for arguments that do not fit.
+    The name is one of DECISIONS, or a class of own.py. Raises RequestError for an unknown name, and
+    for arguments that do not fit.
     """
     if IS not in decides:
         raise RequestError(f"{path} has no '{IS}', the name of a decision: {choices_text(CHOICES)}")
@@ -246,14 +243,14 @@ def made(decides: Mapping[str, Any], own: Own, path: str = "decides") -> Decisio
 
 
 def names_own(decides: Any) -> bool:
-    """Return whether a decision, or a part of it, is a class of the claim's own.py."""
+    """Return whether a decision, or a part of the decision, is a class of own.py."""
     if isinstance(decides, Mapping):
         return str(decides.get(IS)).startswith(PREFIX) or any(map(names_own, decides.values()))
     return isinstance(decides, list) and any(map(names_own, decides))
 
 
 class _Loader(SourceFileLoader):
-    """Reads the file itself: Python's compiled copy does not tell two edits within a second."""
+    """Compiles the file at each load: Python's cached bytecode misses a second edit in a second."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)

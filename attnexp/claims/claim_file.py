@@ -1,4 +1,4 @@
-"""The file claim.yaml, and the folders of claims: those of attnexp, and those of your own."""
+"""The file claim.yaml, and the folders of claims, attnexp's and the user's."""
 
 import itertools
 from datetime import UTC, date, datetime, timedelta
@@ -14,28 +14,27 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.settings import leaves
 
 GROUP = "claim"
-"""The folder of the claims, in attnexp's configuration and in one of your own."""
+"""The folder of claims in attnexp's configuration and in the user's."""
 
 FILE = "claim.yaml"
-"""The file in the folder of a claim."""
-
 TEMPLATE = Path(__file__).parent / "template.yaml"
-"""What `attnexp new claim` writes."""
+"""The claim.yaml that `attnexp new claim` writes."""
 
 OWN_WORDS = (
     *("claims", "source.paper", "source.place", "source.printed"),
     *("setup", "changed", "prediction.says"),
 )
-"""The fields of the template that a claim has in words of its own."""
+"""The fields of the template that a user must replace."""
 
 EASTERNMOST = timedelta(hours=14)
-"""How far the clock of the easternmost time zone is ahead of UTC."""
+"""The offset of the easternmost time zone from UTC."""
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a claim was published.
 
-    `read` is false if `printed` was not read at its source; the record says so.
+    `printed` is the published result. `read` is false if `printed` was not looked up in the paper;
+    the record says so.
     """
 
     paper: str
@@ -45,47 +44,48 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecordedPrediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The expected result of the runs, and the day before the first one on which it was written."""
+    """The expected result, written before the first run, and the date of writing."""
 
     date: str
     says: str
 
 
 class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A picture of the runs: the kind and the column of metrics.csv, as `attnexp plot` has them."""
+    """A picture of the runs: kind and column of metrics.csv, as for `attnexp plot`."""
 
     kind: str
     metric: str | None = None
 
 
 class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A number that the record shows and that does not decide; see `Evidence.sample`."""
+    """A number in the record that does not decide; see `Evidence.sample`."""
 
     number: str
     where: str | None = None
 
 
 class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file claim.yaml.
+    """The fields of claim.yaml.
 
-    - `claims` is the claim in one sentence, `source` where it was published, `setup` how it was
-      measured there, `changed` what is different here, `faults` known faults of the original.
-    - `sweeps` are the words of the sweeps that it takes, each run at `seeds` seeds from
-      `first_seed` on, which is 1 if sizes were chosen by runs of seed 0; `probe` are interventions
-      that are made on the runs, `picture` is the one that is drawn.
-    - `computes` names a function of own.py by `is`, as `own.NAME`, that computes points without
-      training, and has its arguments: from a seed to curves, x and y. `axes` names x and y in their
-      picture.
-    - `decides` names the decision by `is`, and has its arguments; `shown` are numbers that the
-      record shows besides.
-    - `tune` are settings with values, as `NAME=VALUE,...`, that are tuned for each row as a card
-      tunes its rows, by the number `tune_by` or by that of the task.
-    - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
-      whether it carries over, `amended` describes changes after a first run, and `before` has the
-      figures of earlier runs that decide no longer.
+    - `claims` is the claim in one sentence, `source` the publication, `setup` how the paper
+      measured, `changed` what is different here, `faults` known faults of the original.
+    - `sweeps` are arguments of `attnexp -m`, each run at `seeds` seeds from `first_seed` on, which
+      is 1 if runs of seed 0 chose sizes. `probe` are interventions on the runs, `picture` is a
+      picture of the runs.
+    - `computes` names a function of own.py by `is`, as `own.NAME`, and gives its arguments. The
+      function computes points without training: curve, x and y for a seed. `axes` are the labels
+      of x and y.
+    - `decides` names the decision by `is`, and gives its arguments. `shown` are further numbers in
+      the record.
+    - `tune` are settings as `NAME=VALUE,...`, tuned for each row like rows of a card, by the number
+      `tune_by` or by the task's.
+    - `same_task` is false if the paper's claim is about another kind of task: the verdict then says
+      whether the claim carries over.
+    - `amended` describes changes after a first run, `before` has the figures of earlier runs that
+      no longer decide.
     - `looks` is the number of planned interim analyses while seeds are added. They share the level
       of counts and of bounds; verdicts by sign flips hold at any number of looks.
-    - `minutes` is the time of one core, measured.
+    - `minutes` is the measured time on one core.
     """
 
     claims: str
@@ -113,12 +113,12 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def names(config_dir: Path | None = None) -> list[str]:
-    """Return the names of the claims, those of your own folder included."""
+    """Return the names of all claims, attnexp's and the user's."""
     return list(folders(config_dir))
 
 
 def question(name: str, config_dir: Path | None = None) -> str:
-    """Return the first line of the file of a claim."""
+    """Return the question in the first line of a claim.yaml."""
     return first_line(folders(config_dir)[name] / FILE)
 
 
@@ -130,12 +130,11 @@ def folders(config_dir: Path | None) -> dict[str, Path]:
 
 
 def read_written(folder: Path) -> Written:
-    """Return the fields of the file in the folder of a claim.
+    """Return the fields of claim.yaml in a folder.
 
-    Raises RequestError for a file without the fields of a claim, for numbers of seeds that are too
-    small, for `tune_by` without `tune`, for words of its sweeps that a file may not hold, for a
-    prediction that has no date or one in the future, and for a field with the words of the
-    template.
+    Raises RequestError for fields that are not a claim's, for too few seeds, for `tune_by` without
+    `tune`, for words of sweeps that `require_plain` refuses, for a prediction without a date or
+    with one in the future, and for fields left as in the template.
     """
     path = folder / FILE
     written: Written = read_document(path, Written)

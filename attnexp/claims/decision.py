@@ -1,4 +1,4 @@
-"""The contract of a decision: from the evidence for a claim to a verdict, of one part or all."""
+"""The contract of a decision: from the evidence for a claim to a verdict."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -24,23 +24,23 @@ FEWEST = fewest_seeds()
 """The fewest seeds of a verdict, as in tables."""
 
 MOST = 0.5
-"""The share above which seeds are most of them."""
+"""The share above which seeds are most seeds."""
 
 MOST_SEEDS = 200
-"""The most seeds that are advised."""
+"""The number of further seeds from which no advice is given."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of a claim's evidence.
+    """The verdict on a claim.
 
-    - `word` is never `reproduced` or `not reproduced` from one seed. `not judged` is a claim that a
-      list leaves alone, because code of one's own decides it, and `failed` one whose decision or
-      file cannot be used.
-    - `because` is the sentence with the numbers that decided.
-    - `more_seeds` is the number of further seeds that would tell, if the word is `cannot tell` and
-      it is known.
-    - `shown` are numbers that do not decide, each with its name.
+    - `word` is never `reproduced` or `not reproduced` from one seed. `not judged` is for a claim
+      decided by the user's code, which a list of claims does not run; `failed` is for a decision or
+      a file that cannot be used.
+    - `because` is a sentence with the deciding numbers.
+    - `more_seeds` is the number of further seeds that would decide, if the word is `cannot tell`
+      and the number is known.
+    - `shown` are names and values of numbers that do not decide.
     """
 
     word: Word
@@ -50,23 +50,20 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The word, with the seeds that it lacks."""
+        """The word, with the number of missing seeds."""
         if self.word != "cannot tell" or self.more_seeds is None:
             return self.word
         return f"{self.word}: {self.more_seeds} more seeds"
 
 
 def if_no_seed_fails(n: int) -> str:
-    """Return the end of a sentence on n seeds of which none failed: how many still may."""
+    """Return the reservation on a verdict from n seeds without failure: how many seeds may fail."""
     return f", if no seed fails: up to {most_failing(n):.0%} may"
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The side of a number on which values are claimed: at most it, or at least it.
-
-    Raises ValueError unless exactly one is given.
-    """
+    """An upper or a lower bound. Raises ValueError unless exactly one is given."""
 
     at_most: float | None
     at_least: float | None
@@ -81,7 +78,7 @@ class Bound:
         )
 
     def holds(self, value: float) -> bool:
-        """Return whether a value lies on that side, or at the bound."""
+        """Return whether a value satisfies the bound."""
         if self.at_most is None:
             assert self.at_least is not None
             return value >= self.at_least
@@ -89,30 +86,30 @@ class Bound:
 
 
 class Decision(ABC):
-    """How a claim is decided. The arguments of a constructor come from its YAML file."""
+    """How a claim is decided. The arguments of the constructor come from claim.yaml."""
 
     @abstractmethod
     def decide(self, evidence: Evidence) -> Verdict:
-        """Return the verdict of runs that have ended, in any order, and of computed points.
+        """Return the verdict on runs that have ended, in any order, and on computed points.
 
-        Raises RequestError for evidence that is not that of the claim.
+        Raises RequestError for evidence that does not fit the claim.
         """
 
     def numbers(self) -> Sequence[str]:
-        """Return the names of the numbers that decide, which the first job of a sweep must have."""
+        """Return the names of the deciding numbers, which the first job of a sweep must have."""
         return ()
 
     def curves(self, evidence: Evidence) -> Sequence[Point]:
-        """Return the points that the picture of the claim shows: by default the computed ones."""
+        """Return the points in the picture of the claim, by default the computed ones."""
         return evidence.points
 
 
 class AllOf(Decision):
-    """A claim of several parts: `reproduced` if each of the `parts` is.
+    """A claim of several parts: `reproduced` if all `parts` are.
 
-    `not reproduced` if one is not reproduced at its share of the level, 5% over the number of parts
-    (Holm 1979, whose first step decides whether all hold), and else `cannot tell`. So a true claim
-    is refused in 5% of cases, however many parts are at their bounds.
+    `not reproduced` if a part is not reproduced at the level of 5% over the number of parts (Holm
+    1979, whose first step decides whether all hold), and else `cannot tell`. So a true claim is
+    refused in at most 5% of cases, however many parts are at their bounds.
     """
 
     def __init__(self, parts: Sequence[Decision]) -> None:
@@ -145,9 +142,9 @@ def _word(words: set[Word]) -> Word:
 
 
 def _decided(part: Decision, evidence: Evidence, parts: int) -> Verdict:
-    """Return the verdict of a part, which cannot tell if its runs are missing.
+    """Return the verdict of a part, `cannot tell` if runs are missing.
 
-    It is refused only at its share of the level.
+    `not reproduced` is decided at the part's share of the level.
     """
     try:
         verdict = part.decide(evidence)
@@ -162,11 +159,11 @@ def _decided(part: Decision, evidence: Evidence, parts: int) -> Verdict:
 def verdict_on_most(
     count: int, of: int, level: float, text: str, shown: Sequence[tuple[str, str]] = ()
 ) -> Verdict:
-    """Return whether a difference on `count` of `of` seeds holds on most seeds.
+    """Return the verdict on a claim about most seeds, found on `count` of `of` seeds.
 
     `reproduced` if the exact interval of the share (Clopper and Pearson) lies above one half, `not
-    reproduced` if it lies below, and else `cannot tell`. A difference on nearly all seeds is
-    decided the more surely the more seeds there are, which a verdict on "every seed" is not.
+    reproduced` if it lies below, and else `cannot tell`. More seeds make this verdict surer, unlike
+    one on "every seed".
     """
     if of < FEWEST:
         return Verdict("cannot tell", text, FEWEST - of, shown)
@@ -185,5 +182,5 @@ def verdict_on_most(
 
 
 def more_seeds(told: Callable[[int], bool], seeds: int) -> int | None:
-    """Return how many seeds more would tell, if the shares stayed as they are."""
+    """Return the number of further seeds at which `told` is true; None from MOST_SEEDS on."""
     return next((more for more in range(1, MOST_SEEDS) if told(seeds + more)), None)

@@ -14,18 +14,21 @@ from attnexp.stats.power import seeds_needed
 
 
 class Direction(Decision):
-    """The runs that fit the test `first` are better by a `metric` than those that fit `second`.
+    """Runs that fit the test `first` are better by `metric` than runs that fit `second`.
 
-    The verdict is that of `judge`: by the seeds that learned, if Fisher's exact test tells them
+    The rows are compared by `judge`: by the seeds that learned, if Fisher's exact test tells them
     apart, and else by sign flips of the differences paired by seed. A run that diverged has the
-    worst value. With `says` "better" the claim is `reproduced` if the first row is better, and `not
-    reproduced` if it is worse or equal to within `equal_within`. With `says` "equal" it is
-    `reproduced` if they are equal, and `not reproduced` if one is better. If "better" is claimed
-    and both means are within `equal_within` of the best possible value of the metric, 1 for shares
-    and 0 for losses, the word is `both solve it`: there is nothing to tell them by. Else it is
-    `cannot tell`, also if neither row learns. That rows are equal, or solve it, holds if no seed
-    fails, and the sentence says how many may. It also says which row had not converged: where the
-    metric changed by more than `equal_within` in the last pass.
+    worst value.
+
+    - With `says` "better", `reproduced` if the first row is better, and `not reproduced` if the
+      first row is worse or equal to within `equal_within`. `both solve it` if both means are within
+      `equal_within` of the best possible value of the metric, 1 for shares and 0 for losses.
+    - With `says` "equal", `reproduced` if the rows are equal, `not reproduced` if one is better.
+    - Else `cannot tell`, also if neither row learns.
+
+    For rows that are equal or both solve the task, the sentence says how many seeds may fail. The
+    sentence also names a row that had not converged: the metric changed by more than `equal_within`
+    in the last pass.
     """
 
     def __init__(
@@ -87,7 +90,7 @@ class Direction(Decision):
         return replace(self._verdict(word, text, difference, rule), shown=shown)
 
     def _verdict(self, word: Word | None, text: str, difference: Difference, rule: Rule) -> Verdict:
-        """Return the verdict on the claim, by the word on its first row next to the second."""
+        """Return the verdict on the claim, from the word on the first row next to the second."""
         if word in (Word.BETTER, Word.WORSE):
             claimed = self.says == "better" and word is Word.BETTER
             return Verdict("reproduced" if claimed else "not reproduced", text)

@@ -1,4 +1,4 @@
-"""A decision by the share of seeds that learn, for rows of runs with two modes."""
+"""A decision by the share of seeds that learn."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -11,15 +11,14 @@ from attnexp.stats.exact import fisher_larger, largest_difference
 
 
 class Escaped(Decision):
-    """A larger share of the seeds of the row `first` than of `second` has escaped.
+    """A larger share of seeds has escaped in the row `first` than in the row `second`.
 
-    A seed has escaped if its `metric` is at least `at_least`, or at most `at_most`; one whose run
-    diverged has not. Means over
-    seeds that either learn or do not say little. `reproduced` if Fisher's exact test, one-sided,
-    has p <= 0.05. `not reproduced` if the 95% interval of the difference of the shares
-    (Agresti and Caffo 2000) lies below `least`, the smallest difference that counts. Else `cannot
-    tell`. The step at which a seed escaped is the first at which the metric of the validation set
-    passes; `skip` if none did, and for a metric that is not validated.
+    A seed has escaped if its `metric` is at least `at_least`, or at most `at_most`; a seed that
+    diverged has not. Where seeds either learn or do not, means say little. `reproduced` if Fisher's
+    exact test, one-sided, has p <= 0.05. `not reproduced` if the 95% interval of the difference of
+    the shares (Agresti and Caffo 2000) lies below `least`, the smallest difference that counts.
+    Else `cannot tell`. The step of escape is the first at which the metric on validation data
+    satisfies the bound; `skip` if no seed escaped, and for a metric that is not validated.
 
     Raises ValueError unless exactly one of `at_least` and `at_most` is given.
     """
@@ -72,13 +71,13 @@ class Escaped(Decision):
         return Verdict("cannot tell", text, more_seeds(told, min(seeds)), shown)
 
     def _escaped(self, sample: Sample) -> int:
-        """Return the number of seeds that have escaped. A seed whose run diverged has not."""
+        """Return the number of seeds that have escaped."""
         by_seed = zip(sample.values, sample.means, strict=True)
         lost = sample.diverged_units
         return sum(seed not in lost and self.bound.holds(mean) for seed, mean in by_seed)
 
     def _steps(self, runs: Sequence[Run]) -> str:
-        """Return the steps of escape of the runs that have escaped: smallest, median, largest."""
+        """Return the smallest, largest and median step of escape, as text."""
         column = f"val_{self.metric.removeprefix('test_')}"
         steps = []
         for run in runs:

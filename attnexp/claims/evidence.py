@@ -1,4 +1,4 @@
-"""The evidence for a claim: its runs, and points that were computed without training."""
+"""The evidence for a claim: runs, and points computed without training."""
 
 import math
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from attnexp.stats.intervals import LEVEL
 from attnexp.stats.scaled import mean
 
 MECHANISMS = ("model", "normalizer", "estimator", "attention", "positions", "arch")
-"""The groups of which a comparison of two choices is one of mechanisms."""
+"""The groups whose choices are mechanisms."""
 
 RATE = "optim.lr"
 
 
 class Point(msgspec.Struct, frozen=True, array_like=True):
-    """A point of a curve, of one seed."""
+    """A point of one seed's curve."""
 
     seed: int
     curve: str
@@ -39,11 +39,11 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True)
 class Evidence:
-    """The runs of a claim that have ended, one for each configuration and seed, and its points.
+    """The ended runs of a claim, one for each configuration and seed, and the computed points.
 
-    A run that diverged has ended. `left_out` is the number of such runs in the folder of the claim
-    that its sweeps do not name now. `tests` is the number of tests that share the 5% of false
-    verdicts, those of a claim of several parts. `looks` are planned interim analyses.
+    A run that diverged has ended. `left_out` is the number of ended runs in the claim's folder that
+    the sweeps do not name now. `tests` is the number of tests that share the level of 5%, such as
+    parts of a claim. `looks` is the number of planned interim analyses.
     """
 
     runs: Sequence[Run] = ()
@@ -54,9 +54,9 @@ class Evidence:
 
     @property
     def level(self) -> float:
-        """The chance of a false verdict of a test of counts, or of a bound, at one look.
+        """The level of a test of counts, or of a bound, at one look: 0.05 / `tests` / `looks`.
 
-        Sign flips count the looks that there were themselves.
+        Sign flips count the looks themselves.
         """
         return LEVEL / self.tests / self.looks
 
@@ -66,19 +66,19 @@ class Evidence:
         return make_frame(self.runs)
 
     def chosen(self, where: str | None) -> Frame:
-        """Return the runs that fit a test, all without one. Raises RequestError if none fits."""
+        """Return the runs that fit a test, all for None. Raises RequestError if none fits."""
         return _fitting(self.frame, where)
 
     def sample(self, number: str, where: str | None = None) -> Sample:
-        """Return a number by seed, of the runs that fit the test. See `samples`."""
+        """Return a number by seed, for the runs that fit a test. See `samples`."""
         return self.samples(number, where)[0]
 
     def samples(self, number: str, *rows: str | None) -> list[Sample]:
-        """Return a number by seed, for the runs that fit each test; a row is all runs without one.
+        """Return a number by seed, for the runs that fit each test; None is all runs.
 
         The number is named as `select.number` says, or is a computed point: `largest weight@64` is
         the curve `largest weight` at 64. A run that diverged has the worst value. Raises
-        RequestError if no run fits, if two of one seed do, and if nothing has the number.
+        RequestError if no run fits, if two runs of a seed fit, and for an unknown number.
         """
         return with_diverged([self._sample(number, where) for where in rows])
 
@@ -96,7 +96,7 @@ class Evidence:
         return sample_of_row(_fitting(require_number(self.frame, number), where), number)
 
     def rates(self) -> str:
-        """Return at which values of the learning rate the rows were trained, and how they came.
+        """Return the learning rates of the rows, and whether they were tuned, as text.
 
         Empty for runs that differ in no mechanism, and for runs that were not trained.
         """
@@ -120,7 +120,7 @@ class Evidence:
         return f"tuned for each row, {tried}: {', '.join(chosen)}"
 
     def last_pass(self, metric: str, where: str | None = None) -> float | None:
-        """Return by how much a validated metric changed in the last pass, mean over the runs.
+        """Return the change of a validated metric in the last pass, mean over the runs.
 
         None for a metric that is not validated after each pass, and for runs of one pass.
         """
@@ -131,10 +131,7 @@ class Evidence:
         return mean(changes) if changes else None
 
     def names(self) -> list[str]:
-        """Return the names of all numbers that there are, as `sample` takes them.
-
-        Columns of metrics.csv are among them.
-        """
+        """Return the names of all measured numbers, columns of metrics.csv included."""
         found = dict.fromkeys(f"{point.curve}@{point.x:g}" for point in self.points)
         for run in self.runs:
             found |= dict.fromkeys(run.epochs)
@@ -142,7 +139,7 @@ class Evidence:
 
 
 def _fitting(frame: Frame, where: str | None) -> Frame:
-    """Return the runs that fit a test, all without one. Raises RequestError if none fits."""
+    """Return the runs that fit a test, all for None. Raises RequestError if none fits."""
     if where is None:
         return frame
     chosen = frame.only(matching(frame, where))
@@ -152,13 +149,13 @@ def _fitting(frame: Frame, where: str | None) -> Frame:
 
 
 def _is_mechanism(name: str, differing: Sequence[str]) -> bool:
-    """Return whether a column is a choice of a mechanism, or a setting that all runs have."""
+    """Return whether a column is a mechanism, or a setting of one that all runs share."""
     group, sign, _ = name.partition(".")
     return group in MECHANISMS and not (sign and group in differing)
 
 
 def _chosen(run: Run) -> str:
-    """Return the tuned values of a run, and which of them was the last in its direction."""
+    """Return the tuned values of a run, and which was the last one tried, as text."""
     tuning = run.summary.tuning
     names = tuning.values if tuning else ()
     ends = tuning.at_end if tuning else ()

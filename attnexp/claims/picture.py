@@ -26,11 +26,11 @@ def draw_curves(
     style: Style,
     runs: Sequence[Run] = (),
 ) -> None:
-    """Draw each curve: the mean over the seeds, and a band or bars of their range.
+    """Draw the mean of each curve over seeds, with a band or bars from smallest to largest.
 
-    The places of a curve are those that all its seeds have; a curve of one place is a number and is
-    not drawn. Axes are logarithmic if their numbers are positive and span a wide range. The picture
-    is written to `path`, and its metadata name the runs.
+    A curve is drawn at the places that all its seeds have, and left out if there is only one. Axes
+    are logarithmic if their numbers are positive and span a wide range. The picture is written to
+    `path`, with the runs in its metadata.
     """
     rows: dict[str, dict[int, dict[float, float]]] = {}
     for point in points:

@@ -1,4 +1,4 @@
-"""The record of a claim, and the list of all: the claim, its runs and its verdict."""
+"""The record of a claim, and the list of all claims."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +29,7 @@ UNREAD = "(not read at its source)"
 class Entry:
     """A claim and its verdict. The claim is None if its file could not be read.
 
-    `history` are the predictions as they were stored, `left_out` is the number of runs in the
-    folder of the claim that its sweeps do not name now, and `rates` says how the rows were tuned.
+    `history` are the stored predictions, `left_out` and `rates` are as in `Evidence`.
     """
 
     name: str
@@ -47,9 +46,9 @@ class Entry:
 
 
 def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> Entry:
-    """Return a claim with the verdict on the evidence that there is.
+    """Return a claim with the verdict on the stored evidence.
 
-    Unless `trusted`, a claim that code of the user's decides is not judged.
+    Unless `trusted`, a claim decided by the user's code is not judged.
     """
     evidence = evidence_of(name, claim, config_dir)
     if not trusted and claim.needs_user_code and (evidence.runs or evidence.points):
@@ -62,7 +61,7 @@ def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> E
 
 
 def record(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a record, each with its head."""
+    """Yield the head and the text of each line of a record."""
     claim, verdict = entry.claim, entry.verdict
     if claim is not None:
         source = claim.source
@@ -96,7 +95,7 @@ def plain(entry: Entry) -> dict[str, object]:
     """Return a claim and its verdict as plain values, for programs.
 
     `word` is `reproduced`, `not reproduced`, `both solve it`, `cannot tell`, `not run`, `not
-    judged` or `failed`; `more_seeds` is the number that would tell, None if that is not known.
+    judged` or `failed`. For `more_seeds` see `Verdict`.
     """
     verdict = entry.verdict
     return {
@@ -121,7 +120,7 @@ def left_out_text(count: int) -> str:
 
 
 def _changes(claim: Claim, history: Sequence[Predicted]) -> Iterator[tuple[str, str]]:
-    """Yield remarks on the day of the prediction."""
+    """Yield remarks on predictions that were stored or changed after the first run."""
     if not history:
         return
     now = prediction_digest(claim.prediction.date, claim.prediction.says)
@@ -163,7 +162,7 @@ def show_record(entry: Entry) -> None:
 
 
 def list_claims(entries: Sequence[Entry], config_dir: Path | None) -> None:
-    """Print a table of claims, and below it the errors that kept claims from a verdict."""
+    """Print a table of claims, then errors of failed claims and counts of runs left out."""
     table = console.plain_table(["claim", "verdict", "minutes", "asks"], right=["minutes"])
     for entry in entries:
         minutes = f"{entry.claim.minutes:g}" if entry.claim else ""

@@ -1,4 +1,4 @@
-"""The stored evidence for a claim: runs of its sweeps, computed points; and the prediction."""
+"""The stored evidence for a claim, runs and computed points, and the predictions."""
 
 import hashlib
 import os
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from attnexp.sweeps.plan import PlannedJob
 
 FOLDER = Path(CLAIMS)
-"""The folder of the runs of claims, with a folder for each."""
+"""The folder of the runs of all claims, with a folder for each claim."""
 
 COMPUTED = "computed.json"
 """The file of computed points."""
 
 PREDICTED = "prediction.json"
-"""The file of what was predicted, in the order in which it was written."""
+"""The file of predictions, the oldest first."""
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """The origin of computed points: the function with its arguments, its code, and the version.
+    """The origin of computed points: the function with its arguments, the code, and the version.
 
-    `code` holds a digest of the claim's own.py, and of the modules of one's own that this imports.
-    `results` is the results version, as in the key of a run.
+    `code` is `Own.code`. `results` is the results version, as in the key of a run.
     """
 
     computes: dict[str, Any]
@@ -53,10 +52,10 @@ class Computed(msgspec.Struct, frozen=True):
 
 
 class Predicted(msgspec.Struct, frozen=True):
-    """A prediction as it was when a command ran the claim.
+    """A prediction, stored when a command ran the claim.
 
-    `digest` is the SHA-256 of `date` and `says`, `time` the moment in UTC, and `after_runs` says
-    that there were results of the claim already.
+    `digest` is the SHA-256 of `date` and `says`, `time` the time of storage in UTC. `after_runs` is
+    true if there were results of the claim already.
     """
 
     date: str
@@ -72,10 +71,10 @@ def origin_of(computes: Mapping[str, Any], own: Own) -> Origin:
 
 
 def read_points(folder: Path, origin: Origin) -> list[Point]:
-    """Return the points of a folder, none if it has none or their origin is another.
+    """Return the points stored in a folder; empty if they have another origin.
 
-    A file that cannot be read, or that holds a number that is not finite, counts as none: its
-    numbers are computed again.
+    Also empty if the file cannot be read or holds a number that is not finite, so that points are
+    computed again.
     """
     try:
         found: Computed = read_document(folder / COMPUTED, Computed)
@@ -92,7 +91,7 @@ def write_points(folder: Path, origin: Origin, points: Sequence[Point]) -> None:
 
 
 def read_predictions(folder: Path) -> list[Predicted]:
-    """Return the predictions of a folder, none if it has none or the file is damaged."""
+    """Return the predictions stored in a folder; empty if the file is missing or damaged."""
     try:
         found: list[Predicted] = read_document(folder / PREDICTED, list[Predicted])
     except RequestError:
@@ -101,9 +100,9 @@ def read_predictions(folder: Path) -> list[Predicted]:
 
 
 def record_prediction(folder: Path, date: str, says: str, has_results: bool) -> None:
-    """Write the current prediction, unless it was the last to be written.
+    """Store the current prediction, unless the last stored one is the same.
 
-    Before there are results, a prediction takes the place of the one before it.
+    Before there are results, the prediction replaces earlier ones.
     """
     digest = prediction_digest(date, says)
     before = read_predictions(folder)
@@ -137,7 +136,7 @@ def sweep_words(
 def first_job(
     claim: Claim, words: Sequence[str], seed: int, folder: Path, config_dir: Path | None
 ) -> "PlannedJob":
-    """Return the first job of a sweep: of one that tunes, the first that tunes."""
+    """Return the first job of a sweep; with `tune`, the first tuning job."""
     from attnexp.sweeps.line import jobs_of  # which imports Hydra
     from attnexp.sweeps.tuned.words import TUNED_AT
 
@@ -146,18 +145,17 @@ def first_job(
 
 
 def ended_runs(folder: Path) -> list[Run]:
-    """Return the runs below a folder that finished or diverged, none if it is not there."""
+    """Return the runs below a folder that finished or diverged; empty without the folder."""
     found = collect([folder]).runs if os.path.isdir(folder) else []
     return [run for run in found if run.has_ended]
 
 
 def evidence_of(name: str, claim: Claim, config_dir: Path | None, root: Path = FOLDER) -> Evidence:
-    """Return the evidence for a claim: the runs of its jobs as they are now, and its points.
+    """Return the stored evidence for a claim: runs of its present jobs, and computed points.
 
-    A run in the folder of the claim counts if a sweep of the claim, composed at the seeds that are
-    there, compares a job with its key. Runs that tuned settings do not count. `root` holds the
-    folder of each claim. No code of the user's is run. Raises RequestError if a sweep cannot be
-    composed.
+    A run counts if a compared job of the claim's sweeps, composed at the seeds of stored runs, has
+    the same key. Tuning runs do not count. `root` holds the folder of each claim. No code of the
+    user's is run. Raises RequestError if a sweep cannot be composed.
     """
     folder = root / name
     found = [

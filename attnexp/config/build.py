@@ -51,10 +51,10 @@ from attnexp.training.prepared_run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
 
 STEP_PAIRS = 2**36
-"""Pairs of points up to which a step is taken: all of 262,144 points, some two minutes a step."""
+"""The most pairs of points in a training step: all of 262,144 points, some two minutes a step."""
 
 MOST_THREADS = max(256, os.cpu_count() or 1)
-"""CPU threads of a run: far more than processors would exhaust the threads of the system."""
+"""The most CPU threads of a run: more could exhaust the threads of the system."""
 
 COMMON = {
     "normalizer": "attnexp.normalizers.softmax.Softmax",
@@ -62,10 +62,10 @@ COMMON = {
     "attention": "attnexp.attention.multihead.MultiHead",
     "positions": "attnexp.architectures.positions.none.NoPositions",
 }
-"""The choice of each group that an architecture without an argument of its name computes."""
+"""The choice in each group of an architecture that does not take the group as an argument."""
 
 UNTRAINED = 5
-"""Untrained models by which chance is estimated."""
+"""The number of untrained models that estimate chance."""
 
 GIVEN = {
     "model": ("query_dim", "key_dim"),
@@ -121,9 +121,9 @@ def prepare(job: Job) -> PreparedRun:
 
 
 def assemble(job: Job) -> PreparedRun:
-    """Build a run as `prepare` does, for what needs no training: no optimizer is made.
+    """Build a run as `prepare` does, but make no optimizer.
 
-    Making one of PyTorch's imports its compiler, which takes seconds.
+    Making an optimizer of PyTorch imports PyTorch's compiler, which takes seconds.
     """
     plain, opening = job.settings, job.first_summary()
     seed = _checked_seed(plain)
@@ -183,7 +183,7 @@ def _model_maker(
     """Return the function that builds the model of a job, from the makers of its parts.
 
     Raises RequestError for choices that do not fit each other or the data, before any part is
-    built: its own reasons would lead to another choice that does not fit.
+    built: the error of a part could advise a choice that does not fit either.
     """
     plain, chosen = job.settings, job.chosen
     architecture = import_target(plain["arch"], "arch")
@@ -259,7 +259,7 @@ def _checked_seed(plain: Mapping[str, Any]) -> int:
 
 
 def _checked_data_seed(plain: Mapping[str, Any], seed: int) -> int:
-    """Return the seed of the data: that of the run, unless it has one of its own."""
+    """Return the seed of the data: `data_seed`, or the run's seed if that is null."""
     own: int | None = plain.get("data_seed")
     if own is None:
         return seed
@@ -269,7 +269,7 @@ def _checked_data_seed(plain: Mapping[str, Any], seed: int) -> int:
 
 
 def _check_draws(dataset: Dataset, plain: Mapping[str, Any]) -> None:
-    """Raise RequestError for a seed of data that no seed draws."""
+    """Raise RequestError for a `data_seed` of data that are not random."""
     by, own = dataset.fixed_by(plain["data"]), plain.get("data_seed")
     if by is not None and own is not None:
         raise RequestError(
@@ -297,7 +297,7 @@ def checked_makers(job: Job, groups: Collection[str] = GIVEN) -> dict[str, Calla
 
 @dataclass(frozen=True)
 class Untrained:
-    """The models of a run with other first parameters, each built when it is asked for."""
+    """Yields models of a run with other initial parameters, each built when asked for."""
 
     make_model: Callable[[], Architecture]
     seed: int
@@ -355,10 +355,7 @@ def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any
 
 @cache
 def _callable(target: str) -> Callable[..., Any]:
-    """Return the class or function that a target names.
-
-    Hydra takes 2 ms for that, and the runs of a sweep share it.
-    """
+    """Return the class or function that a target names, cached: Hydra takes 2 ms."""
     return make_partial({TARGET: target}, [target])
 
 
@@ -384,7 +381,7 @@ def _check_fit(
 
 
 def _check_causal(architecture: object, needed: bool, chosen: Mapping[str, str]) -> None:
-    """Raise RequestError if causal self-attention is needed and there is other."""
+    """Raise RequestError if causal self-attention is needed and the architecture has other."""
     if getattr(architecture, "causal", False) or not needed:
         return
     targets = _shipped("arch").items()
@@ -424,11 +421,10 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
 def _groups_taken(
     architecture: Callable[..., Any], plain: Mapping[str, Any], chosen: Mapping[str, str]
 ) -> list[str]:
-    """Return the groups whose choice an architecture is given.
+    """Return the groups that an architecture gets as arguments.
 
-    It has an argument of the group's name. If that is None by default, the common choice is not
-    given. Raises RequestError for a choice that it has no argument for, and does not compute
-    without.
+    An argument with the default None does not get the choice in COMMON. Raises RequestError for
+    another choice than COMMON's in a group that the architecture has no argument for.
     """
     parameters = inspect.signature(architecture).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -448,7 +444,7 @@ def _groups_taken(
 
 
 def _shipped(group: str) -> dict[str, Callable[..., Any]]:
-    """Return the targets of the choices of a group that attnexp has, by name."""
+    """Return the targets of attnexp's choices in a group, by name."""
     nodes = {each.name: cast(DictConfig, OmegaConf.load(each.path)) for each in choices(group)}
     return {name: import_target(node, group) for name, node in nodes.items()}
 

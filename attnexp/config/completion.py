@@ -9,15 +9,15 @@ from attnexp.config.compose import CONFIG, start
 from attnexp.config.words import readable
 
 NOT_OF_A_RUN = ("attend", "claim", "law", "trial")
-"""The folders of conf/ that a run does not choose from."""
+"""The folders of conf/ that are not groups of a run."""
 
 
 def settings(
     prefix: str, overrides: Sequence[str], config_dir: str | None, config_name: str | None
 ) -> list[str]:
-    """Return groups, choices and settings that begin with a prefix, after other settings.
+    """Return groups, choices and settings that begin with a prefix, given other overrides.
 
-    Of several values, `model=dot,add`, the last is completed.
+    The last of several values, such as `model=dot,add`, is completed.
     """
     name, sign, values = prefix.partition("=")
     before, comma, last = values.rpartition(",")

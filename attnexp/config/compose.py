@@ -79,10 +79,10 @@ CONFIG = "config"
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A command line that is Hydra's to answer, and Hydra, started for it.
+    """A command line of Hydra's grammar, and Hydra, started for this command line.
 
-    `arguments` holds Hydra's own flags and ours, `overrides` the words that are settings, `command`
-    the whole line as it is recorded.
+    `arguments` holds the flags of Hydra and attnexp, `overrides` the settings, `command` the whole
+    line as recorded.
     """
 
     app: "ComposingHydra"
@@ -91,7 +91,7 @@ class CommandLine:
 
     @classmethod
     def read(cls, argv: Sequence[str]) -> "CommandLine":
-        """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
+        """Parse arguments and start Hydra. Raises RequestError for wrong flags and settings."""
         arguments, unknown = parse(argv)
         command = command_of(argv)
         if unknown:
@@ -110,11 +110,11 @@ class CommandLine:
 
     @property
     def overrides(self) -> list[str]:
-        """The words that are settings, as Hydra reads them."""
+        """The settings on the command line, quoted where Hydra needs quotes."""
         return [readable(word) for word in self.arguments.overrides]
 
     def answer_question(self) -> bool:
-        """Answer a question to Hydra that needs no run, and return whether there was one."""
+        """Answer a flag that needs no run, such as --cfg, and return whether there was one."""
         asked, name, overrides = self.arguments, self.config_name, self.overrides
         with composing():
             if asked.shell_completion:
@@ -134,7 +134,7 @@ class CommandLine:
         return True
 
     def _require_fitting(self) -> None:
-        """Raise RequestError for choices of attnexp's that no run can have together."""
+        """Raise RequestError for an architecture and data of attnexp's that do not fit."""
         asked, words = self.arguments, self.overrides
         if asked.config_dir or asked.config_name or any("_target_" in word for word in words):
             return
@@ -142,7 +142,7 @@ class CommandLine:
         require_fitting(chosen_of(config.hydra.runtime.choices))
 
     def compose(self) -> Job | None:
-        """The one job that the overrides describe, or None if they ask for a sweep."""
+        """Return the job that the overrides describe, or None if they ask for a sweep."""
         config = self.app.compose_config(self.config_name, self.overrides, RunMode.RUN)
         if config.hydra.mode == RunMode.MULTIRUN:
             return None
@@ -175,7 +175,7 @@ class CommandLine:
     def _check_added(self) -> None:
         """Raise UnknownSettingError for a setting that `+` adds to a choice of attnexp's.
 
-        Without it each job of the sweep would fail. Classes of the user's may take any.
+        Otherwise each job of the sweep would fail. The user's classes may take any setting.
         """
         words = self.overrides
         if self.arguments.config_dir or any("_target_" in word for word in words):
@@ -191,9 +191,9 @@ class CommandLine:
                 raise UnknownSettingError(path, known.get(group, {}))
 
     def _advice(self) -> str:
-        """Return the end of a sentence: the setting to write in place of an option, or its fault.
+        """Return the end of an error on an unknown option: the setting to write instead.
 
-        The setting is the only word of the line.
+        The only override of the line is that setting. If it is wrong, return why.
         """
         (word,) = self.overrides
         try:
@@ -213,12 +213,12 @@ class CommandLine:
         return f".{found[0]}" if found else f": {sentence}"
 
     def _apart(self, path: str) -> str | None:
-        """The sentence for a setting that only some choices of a sweep have."""
+        """Return the sentence for a setting that only some choices of a sweep have, or None."""
         flags = own_words(self.arguments.config_dir)
         return apart(path, self._variants, flags, self.arguments.overrides)
 
     def _takes_list(self, path: str) -> bool:
-        """Return whether the class that the words choose takes a list as this setting."""
+        """Return whether the chosen class takes a list for the setting at `path`."""
         group, _, name = path.partition(".")
         others = [word for word in self.overrides if override_name(word) != path]
         owner = self._composed(others).get(group)
@@ -228,13 +228,13 @@ class CommandLine:
             return False
 
     def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
-        """The settings that overrides compose, nested, or those of all choices of a sweep."""
+        """Return the nested settings that overrides compose; in a sweep, of all choices."""
         swept = [each for settings in self._variants.values() for each in settings.values()]
         return merged(swept) if swept else settings_in(self._composed(overrides))
 
     @cached_property
     def _variants(self) -> Variants:
-        """The settings at each choice of a swept group, at the first of the other groups."""
+        """The settings at each choice of each swept group, at the first choice of the others."""
         if not self.arguments.multirun:
             return {}
         groups = [word for word in self.overrides if override_name(word) in GROUPS]
@@ -257,7 +257,7 @@ class CommandLine:
         }
 
     def _composed(self, overrides: Sequence[str]) -> dict[str, Any]:
-        """The configuration that overrides compose, or none if they cannot be composed."""
+        """Return the configuration that overrides compose; empty if that fails."""
         try:
             config = self.app.compose_config(
                 self.config_name, list(overrides), RunMode.MULTIRUN, validate_sweep_overrides=False
@@ -269,7 +269,7 @@ class CommandLine:
 
 
 def settings_in(node: Any) -> dict[str, Any]:
-    """Return a composed configuration without Hydra's part."""
+    """Return a composed configuration without Hydra's node and `_target_` keys."""
     return {
         str(name): settings_in(value) if isinstance(value, dict) else value
         for name, value in node.items()
@@ -278,9 +278,9 @@ def settings_in(node: Any) -> dict[str, Any]:
 
 
 def parse(argv: Sequence[str]) -> tuple[Any, list[str]]:
-    """Return Hydra's arguments, flags in any place, and the flags that are neither its nor ours.
+    """Return the parsed arguments, with flags in any place, and the unknown flags.
 
-    Raises RequestError for one of these that is similar to one that there is.
+    Raises RequestError for an unknown flag that is similar to a known one.
     """
     parser = make_parser()
     arguments, unknown = parser.parse_known_intermixed_args(list(argv))
@@ -306,7 +306,7 @@ def parse(argv: Sequence[str]) -> tuple[Any, list[str]]:
 
 
 def make_parser() -> ArgumentParser:
-    """Return the parser of Hydra's arguments and ours."""
+    """Return the parser of the arguments of Hydra and attnexp."""
 
     def refuse(message: str) -> NoReturn:
         if ambiguous := re.match(r"ambiguous option: ([^\s=]+)", message):
@@ -324,7 +324,7 @@ def make_parser() -> ArgumentParser:
 
 
 def start(config_dir: str | None, command: str | None = None) -> "ComposingHydra":
-    """Hydra with our configuration, and the user's folder in front of it."""
+    """Start Hydra with the user's configuration folder searched before attnexp's."""
     choose_defaults()
     folder = None if config_dir is None else Path(config_dir)
     search_path = create_config_search_path(str(conf_dir()))  # finds plugins, the user's not yet
@@ -347,9 +347,9 @@ def _no_task(config: DictConfig) -> None:
 
 
 class Repository(ConfigRepository):
-    """The files of a configuration, which are bounded before they are parsed: see `documents`.
+    """The files of a configuration, checked before they are parsed: see `documents`.
 
-    A file is parsed again only if it has changed since this process has parsed it.
+    A file is parsed again only after a change.
     """
 
     _parsed: ClassVar[dict[tuple[str, Path, str], tuple[tuple[int, ...], bytes]]] = {}
@@ -382,7 +382,7 @@ class Repository(ConfigRepository):
 class Loader(ConfigLoaderImpl):
     """Composes a configuration. Raises RequestError or one of ComposeErrors, and nothing else.
 
-    `command` is the command line that it composes for.
+    `command` is the command line to compose for.
     """
 
     def __init__(self, search_path: ConfigSearchPath, command: str | None) -> None:
@@ -401,7 +401,7 @@ class Loader(ConfigLoaderImpl):
     def repository_of(
         self, config_name: str | None, overrides: list[str]
     ) -> CachingConfigRepository:
-        """Return the files that these overrides choose from. Asking it again reads none anew."""
+        """Return a caching repository of the files that these overrides choose from."""
         with composing():
             found: CachingConfigRepository
             _, found = self._parse_overrides_and_create_caching_repo(config_name, overrides)
@@ -433,7 +433,7 @@ class ComposingHydra(Hydra):
 
 @contextmanager
 def composing() -> Iterator[None]:
-    """Make whatever Hydra raises in a block one of ComposeErrors."""
+    """Turn errors of Hydra in a block into a RequestError or one of ComposeErrors."""
     try:
         yield
     except (RequestError, BrokenPipeError, *ComposeErrors):
@@ -447,7 +447,7 @@ def composing() -> Iterator[None]:
 
 
 def require_plugin(name: str, target: str, kind: type[Plugin]) -> None:
-    """Raise RequestError for the target of hydra.sweeper or hydra.launcher that is none."""
+    """Raise RequestError unless the target of hydra.sweeper or hydra.launcher is a plugin."""
     known = Plugins.instance().class_name_to_class.get(target)
     if known is None or not issubclass(known, kind):
         raise RequestError(
@@ -467,7 +467,7 @@ OF_HYDRA: Mapping[str, Any] = {
     "sweeper._target_": str,
     "sweeper.params": dict[str, Any] | None,
 }
-"""The types of settings of Hydra's that are read before Hydra checks them."""
+"""The types of Hydra's settings that attnexp reads before Hydra checks them."""
 
 
 REFUSED = {
@@ -475,7 +475,7 @@ REFUSED = {
     "job.chdir": "a run stays in the current directory; ${hydra:runtime.output_dir} is its folder",
     "output_subdir": "summary.json in the folder of a run has the configuration and the overrides",
 }
-"""Settings of Hydra's that attnexp does without, and the replacement of each."""
+"""Settings of Hydra that have no effect here, each with its replacement."""
 
 
 def _value(hydra: DictConfig, path: str) -> Any:
@@ -493,7 +493,7 @@ def _plain(value: Any) -> Any:
 
 
 def _check_hydra(hydra: DictConfig) -> None:
-    """Raise RequestError for settings of Hydra's that we read before Hydra does."""
+    """Raise RequestError for invalid settings of Hydra, as in OF_HYDRA and REFUSED."""
     for path, kind in OF_HYDRA.items():
         check_type(_value(hydra, path), kind, f"hydra.{path}")
     for path, instead in REFUSED.items():

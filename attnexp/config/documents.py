@@ -21,13 +21,13 @@ MOST_LEVELS = 100
 """The most lists and mappings that may lie inside each other, aliases written out."""
 
 MOST_ALIASED = 100_000
-"""The most values for which the aliases of a file may be written out, all together."""
+"""The most values that the aliases of a file may stand for, all together."""
 
 NESTING = "maximum nesting depth"
-"""In the message of PyYAML 6.0.4 and later on brackets that nest deeper than its own bound."""
+"""Part of the error of PyYAML from 6.0.4 on for brackets nested deeper than PyYAML allows."""
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""PyYAML's parser in C, if it was built with it."""
+"""PyYAML's parser in C, where PyYAML was built with one."""
 
 
 def read_document(path: Path, kind: Any) -> Any:
@@ -63,7 +63,7 @@ def read_bounded(path: Path) -> bytes:
 
 @dataclass
 class _Value:
-    """A value: how many it holds, itself included, and how many levels of lists and mappings."""
+    """A value: the number of values in it, itself included, and of nested lists and mappings."""
 
     values: int = 1
     levels: int = 0

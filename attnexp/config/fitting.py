@@ -9,14 +9,14 @@ from attnexp.config.unknown import FOR_SEQUENCES
 from attnexp.core.errors import RequestError, choices_text
 
 OF_SEQUENCES, OF_POINTS = "copy", "sine"
-"""A data set for the architectures of each kind."""
+"""Data sets to suggest for architectures of sequences and of points."""
 
 ARCHITECTURE = "override /arch@_global_.arch"
-"""What the files of data sets of sequences choose."""
+"""The default that only the files of sequence data sets have."""
 
 
 def require_fitting(chosen: Mapping[str, str]) -> None:
-    """Raise RequestError for an architecture that the data set is not for, both attnexp's."""
+    """Raise RequestError if attnexp's architecture and data set do not fit each other."""
     known = {each.name: each.path for each in choices("data")}
     names = [each.name for each in choices("arch")]
     if chosen["data"] not in known or chosen["arch"] not in names:
@@ -29,7 +29,7 @@ def require_fitting(chosen: Mapping[str, str]) -> None:
 
 
 def misfit(chosen: Mapping[str, str], fitting: Sequence[str]) -> str:
-    """Return that a chosen architecture is not for the data, and the choices that fit."""
+    """Return the sentence for an architecture that does not fit the data, with choices that fit."""
     data = OF_SEQUENCES if chosen["arch"] in FOR_SEQUENCES else OF_POINTS
     other = f", or data={data}" if data != chosen["data"] else ""
     return (

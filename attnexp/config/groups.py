@@ -37,10 +37,9 @@ def conf_dir() -> Path:
 
 
 def check_own(folder: Path) -> None:
-    """Check a configuration folder of the user's own.
+    """Raise RequestError if the user's configuration folder does not exist or hides a file.
 
-    Raises RequestError if it is not there, and for a file with the name of one of attnexp's or
-    Hydra's, which some commands would read in its place and others not at all.
+    A file hides one of attnexp's or Hydra's with the same name, but not in all commands.
     """
     if not os.path.isdir(folder):
         raise RequestError(f"--config-dir: there is no folder {folder.absolute()}")
@@ -53,10 +52,10 @@ def check_own(folder: Path) -> None:
 
 
 def unread(folder: Path) -> list[str]:
-    """Return the files in a configuration folder of the user's own that look read and are not.
+    """Return the files in the user's configuration folder that are not read by mistake.
 
-    They have another ending than `.yaml`, or lie in a folder with the name of a group in other
-    letters. None if the folder cannot be opened.
+    These end in `.yml` or `.YAML`, or lie in a folder that has a group's name in capital letters.
+    Empty if the folder cannot be opened.
     """
     try:
         with os.scandir(folder) as entries:
@@ -82,7 +81,7 @@ def _hydra_dir() -> Path:
 
 
 def choices(group: str, extra: Path | None = None) -> list[Choice]:
-    """The choices of a group in alphabetical order, those of an extra config folder included."""
+    """Return the choices of a group in alphabetical order, with those of an extra folder."""
     folders = [conf_dir(), *([extra] if extra else [])]
     files = {
         str(path.relative_to(folder / group).with_suffix("")): path
@@ -94,7 +93,7 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
 
 
 def defaults() -> dict[str, str]:
-    """Return the choice of each group that has one if no word chooses another."""
+    """Return the default choice of each group that has one."""
     named = [each for each in _config()["defaults"] if isinstance(each, dict)]
     return {
         group: name for each in named for group, name in each.items() if group in GROUPS and name
@@ -104,7 +103,7 @@ def defaults() -> dict[str, str]:
 def first_line(path: Path) -> str:
     """Return the first comment of a YAML file that is not a directive to Hydra.
 
-    It is empty if there is none, and for a file that cannot be read.
+    Empty without such a comment, and for a file that cannot be read.
     """
     try:
         text = read_bytes(path).decode(errors="replace")

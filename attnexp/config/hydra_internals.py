@@ -86,16 +86,16 @@ def logging_allowed(config: DictConfig) -> AbstractContextManager[Any]:
 
 
 def take_messages() -> None:
-    """Give Hydra the logger of its answers, which it makes when it configures logging itself."""
+    """Set the logger of Hydra's messages, which is missing if Hydra did not configure logging."""
     hydra._internal.hydra.log = logging.getLogger(hydra._internal.hydra.__name__)
 
 
 def _allowed(names: Iterable[str]) -> list[str]:
     """Return the names that Hydra 1.4 may import for a configuration.
 
-    The names are the user's own, as a configuration is when it comes here: those of run folders
-    were checked before, see `trust`. But for those that Hydra 1.3 refuses, they are allowed, and
-    with a name its package, since a function may make an object of another class of it.
+    Each name is allowed, and its package, since a function may return an object of another class in
+    the package; names that Hydra refuses are not. The configuration is the user's own: names in run
+    folders were checked before, see `trust`.
     """
     allowed = list(KNOWN)
     for name in dict.fromkeys(names):
@@ -108,7 +108,7 @@ def _allowed(names: Iterable[str]) -> list[str]:
 
 
 def _is_refused(name: str) -> bool:
-    """Return whether Hydra 1.4 refuses a name, or the object's own name, unless it is told."""
+    """Return whether Hydra 1.4 refuses a name, or the own name of the named object, by default."""
     from hydra._internal.execution_policy import (
         _get_resolved_target_name_for_check,
         _is_blacklisted_target,

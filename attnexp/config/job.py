@@ -96,7 +96,7 @@ def run_in_context(job: Job, work: Callable[[], Result]) -> Result:
 
 
 def set_folder(job: Job) -> None:
-    """Let `${hydra:runtime.output_dir}` be the folder of a job, and Hydra's settings fixed."""
+    """Set `${hydra:runtime.output_dir}` to the folder of a job, and fix Hydra's settings."""
     hydra = job.config.hydra
     with read_write(hydra.runtime), open_dict(hydra.runtime):
         hydra.runtime.output_dir = str(job.folder)
@@ -106,8 +106,8 @@ def set_folder(job: Job) -> None:
 class JobContext:
     """The surroundings of a job in Hydra, after `set_folder`. A job may enter them several times.
 
-    Messages go to the log in the folder; `${hydra:...}` can be resolved; environment variables are
-    as asked.
+    Messages go to the log in the folder, `${hydra:...}` can be resolved, and `hydra.job.env_set`
+    sets environment variables.
     """
 
     def __init__(self, job: Job) -> None:
@@ -134,7 +134,7 @@ class JobContext:
             handler.close()
 
     def _direct_messages(self) -> None:
-        """Configure the log; later, if only the root has handlers, set them, which is quick."""
+        """Configure the log. Later entries set the root's handlers only, if that is enough."""
         hydra = self._job.config.hydra
         if self._handlers and "loggers" not in hydra.job_logging:
             logging.root.handlers[:] = self._handlers
@@ -158,9 +158,9 @@ def _configure_log(hydra: DictConfig) -> None:
 
 
 def identified(config: DictConfig) -> tuple[dict[str, Any], str, dict[str, str]]:
-    """Return the settings of a configuration, resolved, its key, and the user's code.
+    """Return the resolved settings of a configuration, its key, and the user's code.
 
-    `${run_name:}` has the key from then on. Raises as `resolved`.
+    Sets the key for `${run_name:}`. Raises as `resolved`.
     """
     settings = resolved(config)
     code = user_code(settings)
@@ -177,15 +177,12 @@ def set_key(config: DictConfig, key: str) -> None:
 
 
 def override_dirname(hydra: DictConfig) -> str:
-    """Return the overrides of a job as the name of a folder.
-
-    They are as Hydra joins them, but interpolations are not resolved.
-    """
+    """Return the overrides of a job joined as by Hydra, without resolving interpolations."""
     return _dirname(hydra, hydra.job.config.override_dirname)
 
 
 def dirname_as(form: Mapping[str, Any] | None = None, *, _root_: DictConfig) -> str:
-    """Return the value of `${hydra_override_dirname:}`, which Hydra 1.4 has for the above."""
+    """Return `override_dirname` for Hydra 1.4's resolver `${hydra_override_dirname:}`."""
     hydra = _root_.hydra
     return _dirname(hydra, OmegaConf.merge(hydra.job.config.override_dirname, form or {}))
 

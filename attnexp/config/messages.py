@@ -41,10 +41,10 @@ EXTRAS = {
 """Choices that other packages bring, and which of our extras installs each."""
 
 NONE = "none"
-"""The choice by which a group has no effect, which says nothing of another group."""
+"""The choice without effect, which is never suggested for another group."""
 
 EACH = ("all", "any", "each", "every")
-"""Words for a run with each choice."""
+"""Values by which users mean all choices of a group."""
 
 TUNERS = ("ax", "nevergrad", "optuna")
 """Sweepers of other packages that search for the best values."""
@@ -52,14 +52,14 @@ TUNERS = ("ax", "nevergrad", "optuna")
 ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
 
 SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
-"""The settings that overrides compose, nested, or none if they cannot be composed."""
+"""Returns the nested settings that overrides compose; empty if they cannot be composed."""
 
 Apart = Callable[[str], str | None]
-"""The sentence for a setting that only some choices of a sweep have, None if it is another."""
+"""Returns the sentence for a setting that only some choices of a sweep have, else None."""
 
 
 TakesList = Callable[[str], bool]
-"""Whether a setting is a list, by its path."""
+"""Returns whether the setting at a path is a list."""
 
 
 def explanation(
@@ -108,7 +108,7 @@ def explanation(
 
 
 def _without_values(path: str, settings: Mapping[str, Any]) -> str:
-    """Return which settings of the group have no value: they are told at once."""
+    """Return the sentence for a setting without a value, and others of the group without one."""
     group = path.rpartition(".")[0]
     others = [each for each, value in leaves(settings) if value == "???"]
     lacking = [each for each in others if each.startswith(f"{group}.")]
@@ -120,7 +120,7 @@ def _without_values(path: str, settings: Mapping[str, Any]) -> str:
 
 
 def _several(argument: str, takes_list: TakesList) -> str:
-    """Return what to write for several values: a list where the setting is one, else a sweep."""
+    """Return what to write for several values: a list if the setting is one, else a sweep."""
     path, _, values = argument.partition("=")
     if takes_list(path):
         return f"{path} is a list: write '{path}=[{values}]'"
@@ -215,15 +215,15 @@ def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
 
 
 def _of_other_groups(name: str) -> list[str]:
-    """Return the words that choose a name in another group, or its synonym there."""
+    """Return the overrides that choose a name, or a synonym of it, in another group."""
     chosen = [" ".join(choosing(group, [name])) for group in groups_with(name) if name != NONE]
     return chosen or [each for group in GROUPS for each in settings_for(f"{group}={name}")]
 
 
 def _first_words(error: BaseException) -> str:
-    """The first line of the chain of errors, and the setting that it names.
+    """Return the first line of a chain of errors, and the setting that the line names.
 
-    That a value does not fit is said by Hydra, and why by the error that it was raised from.
+    Hydra's error says that a value does not fit, the error that caused it says why.
     """
     for cause in causes(error):
         lines = [line.strip() for line in str(cause).splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""The memory that the parameters of a model take, known before anything is allocated."""
+"""Checks the memory of a model's parameters before anything is allocated."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from attnexp.core.errors import RequestError
 from attnexp.data.memory import available_memory
 
 COPIES = 4
-"""A parameter, its gradient and two numbers of an optimizer."""
+"""Numbers in memory per parameter: the value, the gradient and two of an optimizer."""
 
 MOST_TENSORS = 3_000
 """Tensors of parameters: those of two hundred layers. A thousand take about a second to make."""
@@ -38,7 +38,7 @@ def check_model_memory(make_model: Callable[[], nn.Module], dtype: torch.dtype) 
     """Raise RequestError for a model whose parameters and their copies do not fit in memory.
 
     The model is built on PyTorch's meta device, without content, and the sizes of its parameters
-    are added up as they are registered. A class of the user's that cannot be built so is not
+    are added up as they are registered. A class of the user's that cannot be built there is not
     checked.
     """
     available = available_memory()

@@ -17,7 +17,7 @@ CHOSEN = tuple(group for group in GROUPS if group != "tracker")
 """The groups from which a file may choose, and whose settings it may give."""
 
 SETTING = re.compile(r"([A-Za-z]\w*)((?:\.[A-Za-z0-9]\w*)*)", re.ASCII)
-"""A group or a setting, without the signs and the names that are Hydra's own."""
+"""A group or a setting, without Hydra's signs and names."""
 
 ELSEWHERE = re.compile(r"^/|\.\.|:")
 """Parts of a choice that lead out of the folder of its group."""

@@ -40,7 +40,7 @@ def lacking(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
 def probe_missing(runs: Sequence[Run], names: Sequence[str], config_dir: Path | None) -> None:
     """Measure interventions as `probe_runs` does, on the runs that lack one of them.
 
-    For cards and claims, which trust the code of a configuration folder of one's own, and no other.
+    For cards and claims: the code of the user's configuration folder is trusted, and no other.
     """
     missing = lacking(runs, names)
     if missing:

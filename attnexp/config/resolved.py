@@ -1,4 +1,4 @@
-"""The settings of a run, from a composed configuration: as values, and as they are recorded."""
+"""The settings of a run from a composed configuration, as values and as recorded."""
 
 import os
 import re
@@ -181,9 +181,9 @@ def _decode(text: str | None, *, _parent_: Any, _node_: Any) -> Any:
 
 
 def _digest(path: Any) -> Any:
-    """Return the digest of a file, those of a list of files, or a value that is not text itself.
+    """Return the digest of a file, or of each file in a list. Other values are returned unchanged.
 
-    None for a path with a mark in place of a variable: the digest is recorded as it is.
+    None for a path with a mark in place of an environment variable.
     """
     if isinstance(path, ListConfig):
         return [_digest(each) for each in path]
@@ -207,7 +207,7 @@ def _resolved(value: Any) -> Any:
 
 
 def _by_name(value: Any, marked: Any) -> Any:
-    """Return a setting with the names of variables for the marks in its text."""
+    """Return a setting, with marks in its text replaced by the names of variables."""
     if isinstance(value, Mapping) and isinstance(marked, Mapping):
         return {name: _by_name(each, marked.get(name)) for name, each in value.items()}
     if isinstance(value, list) and isinstance(marked, list) and len(value) == len(marked):

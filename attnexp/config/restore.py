@@ -55,9 +55,10 @@ def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
 
 
 def check_choices(summary: Summary, folder: Path, config_dir: Path | None) -> None:
-    """Raise RequestError if a choice names another class than the settings, which typed none.
+    """Raise RequestError if the file of a choice names another class than the stored settings.
 
-    So does a run that was imported, which has no classes.
+    Groups whose `_target_` was typed are not checked. Raises RequestError, too, for an imported
+    run, which has no classes.
     """
     require_computed(summary, folder)
     typed = [word.partition("=")[0].lstrip("+") for word in summary.overrides or ()]
@@ -81,9 +82,9 @@ def rebuild(
     instead: Mapping[str, Any] = REPEATED,
     make: Callable[[Job], PreparedRun] = prepare,
 ) -> PreparedRun:
-    """Build the run of a folder anew by `make`, with some settings in place of its own.
+    """Build the run of a folder again by `make`, with the settings `instead` in place of its own.
 
-    By default it can be trained once more, without pictures and tracker. Raises RequestError as
+    By default the run can be trained again, without pictures and tracker. Raises RequestError as
     `restore` does.
     """
     require_computed(summary, folder)
@@ -110,9 +111,10 @@ def _in_a_line(error: BaseException) -> str:
 
 
 def _check_variables(names: Sequence[str], config: dict[str, Any], summary: Summary) -> None:
-    """Raise ValueError unless the environment has the values that a run read from it.
+    """Raise ValueError unless environment variables have the values that a run read.
 
-    Its key says so, which a folder that only names a variable of ours cannot know.
+    The run's key proves that. A foreign folder that names a variable to read it cannot know the
+    key.
     """
     if missing := [name for name in names if name not in os.environ]:
         raise ValueError(f"it needs {choices_text(missing)} in the environment, which is not set")

@@ -43,10 +43,10 @@ TARGET = "_target_"
 
 
 def import_target(settings: Mapping[str, Any], path: str) -> Callable[..., Any]:
-    """Return the class or function that settings are for.
+    """Return the class or function that the `_target_` of settings names.
 
-    `path` is that of the settings, such as `model`. Raises RequestError if they name none, or one
-    that cannot be imported or called.
+    `path` is the path of the settings, such as `model`. Raises RequestError without a `_target_`,
+    and for one that cannot be imported or called.
     """
     name = settings.get(TARGET)
     if name is None:
@@ -130,7 +130,7 @@ def _fields_without_a_dataclass(target: Callable[..., Any]) -> Collection[str]:
 
 
 def lists_of(target: Callable[..., Any]) -> dict[str, bool]:
-    """Return the parameters that may be lists, each with whether it may be a text as well."""
+    """Return the names of parameters that may be lists, with whether they may be text too."""
     try:
         parameters = inspect.signature(target).parameters
     except (TypeError, ValueError):  # `check_settings` says so
@@ -144,7 +144,7 @@ def lists_of(target: Callable[..., Any]) -> dict[str, bool]:
 
 
 def with_lists(settings: Mapping[str, Any], target: Callable[..., Any]) -> dict[str, Any]:
-    """Return settings with a list of one in the place of a text, where the target takes no text."""
+    """Return settings, with text put into a list where the target takes lists but no text."""
     lists = [name for name, or_text in lists_of(target).items() if not or_text]
     return {
         name: [value] if name in lists and isinstance(value, str) else value
@@ -187,7 +187,7 @@ def _accept(kind: type, value: object) -> None:
 
 
 def _of_yaml(annotation: Any) -> Any:
-    """Return an annotation without what YAML does not have: `float | Tensor` is a number."""
+    """Return an annotation without types that YAML lacks: `float | Tensor` becomes `float`."""
     if get_origin(annotation) is Callable:
         return Any
     options = _options(annotation)

@@ -62,10 +62,10 @@ class Trust:
 
 
 def read_trust(modules: Sequence[str], config_dir: Path | None) -> Trust:
-    """The trust that a command line asks for: modules, and all that the files of a folder name.
+    """Return the trust that a command line gives: to modules, and to targets in a folder's files.
 
-    If there is any, the user's modules are found as in training. Raises RequestError for a folder
-    that is not there and for a file in it that is not YAML.
+    With any trust, the user's modules are found as in training. Raises RequestError for a folder
+    that does not exist, and for a file in the folder that is not YAML.
     """
     if not modules and config_dir is None:
         return Trust()
@@ -77,8 +77,8 @@ def read_trust(modules: Sequence[str], config_dir: Path | None) -> Trust:
 def search_user_modules(config_dir: Path | None) -> None:
     """Put the current directory, and the folder that holds `config_dir`, on the import path.
 
-    So `_target_: mine.MyScore` finds mine.py, in this process and in its workers. They come at its
-    end: a random.py there does not take the place of Python's. Raises RequestError as `check_own`.
+    So `_target_: mine.MyScore` finds mine.py, in this process and in its workers. The folders come
+    last, so that a random.py does not replace Python's. Raises RequestError as `check_own`.
     """
     folders = [os.getcwd()]
     if config_dir is not None:
@@ -93,8 +93,8 @@ def search_user_modules(config_dir: Path | None) -> None:
 def without_user_modules() -> Iterator[None]:
     """Take the user's folders off the import path during a block.
 
-    A process that begins in it finds the plugins of Hydra that are installed, and not a folder
-    `hydra_plugins` of the user's, which Python would prefer to them.
+    A process started in the block finds installed plugins of Hydra, and not a folder
+    `hydra_plugins` of the user's, which Python would prefer.
     """
     before = sys.path[:]
     sys.path[:] = [folder for folder in before if folder not in _searched]
@@ -109,7 +109,7 @@ _searched: set[str] = set()
 
 
 def targets_in(path: Path) -> Iterator[str]:
-    """The targets that a YAML file names. Raises RequestError for a file that is not YAML."""
+    """Yield the targets that a YAML file names. Raises RequestError if the file is not YAML."""
     found = [read_document(path, Any)]
     while found:
         node = found.pop()
@@ -122,9 +122,9 @@ def targets_in(path: Path) -> Iterator[str]:
 
 
 def shipped_targets(group: str) -> set[str]:
-    """The targets that a group's own choices name, and for `optim` all optimizers of torch.optim.
+    """Return the targets of attnexp's choices in a group; for `optim` all of torch.optim.
 
-    None for another name: it comes from the folder, and must not lead out of `conf/`.
+    Empty for a name that is not a group: run folders give the name, which must not leave `conf/`.
     """
     if group not in GROUPS:
         return set()
@@ -140,7 +140,7 @@ def shipped_targets(group: str) -> set[str]:
 
 
 def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
-    """The configuration of a run folder, if all that it names is trusted.
+    """Return the configuration of a run folder, if all names in it are trusted.
 
     A folder holds plain data: interpolations were resolved when the run began, apart from the names
     of environment variables. Nothing is imported before every name has been checked.
@@ -160,7 +160,7 @@ def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 
 
 def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
-    """The value, checked. Appends to `used` the targets that are the user's own."""
+    """Return a checked value. Appends targets of the user to `used`."""
     if isinstance(value, str) and holds_mask(value):
         raise ValueError(f"{path} was a secret, which a run folder does not store")
     if isinstance(value, str) and "${" in VARIABLE.sub("", value):

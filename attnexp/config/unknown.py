@@ -20,22 +20,22 @@ from attnexp.core.synonyms import settings_for, synonyms
 from attnexp.runs.settings import GROUPS
 
 SHOWN = 60
-"""Characters of a setting in a message."""
+"""The most characters of a setting in a message."""
 
 FOR_SEQUENCES = ("bottleneck", "decoder_only", "pooling", "rnn", "transformer")
-"""The architectures that the default data set does not have."""
+"""The architectures of sequences, which the default data set does not fit."""
 
 TOP = "attnexp --cfg job"
 
 Variants = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""The nested settings at each choice of each group that a sweep varies."""
+"""Nested settings by swept group and choice."""
 
 FEW = 3
-"""The choices that are named of many."""
+"""The most choices that a message names."""
 
 
 class UnknownSettingError(RequestError):
-    """A setting at a path does not exist. `siblings` are those next to it."""
+    """The setting at `path` does not exist. `siblings` are the settings that exist there."""
 
     def __init__(self, path: str, siblings: Collection[str]) -> None:
         self.path, self.siblings = path, tuple(siblings)
@@ -50,9 +50,9 @@ def unknown_setting(
 ) -> str:
     """Return the sentence for a setting that does not exist, with the nearest ones and the choices.
 
-    `others` holds the paths of settings elsewhere, and `typed` the word of the command line, if
-    there is one: settings are suggested as such words then. A synonym is suggested first, then a
-    setting of the same name, elsewhere or of another choice, then one of a similar name.
+    `others` are the paths of settings elsewhere, `typed` is the word of the command line, if any:
+    suggestions are words to type then. A synonym is suggested first, then a setting of the same
+    name, elsewhere or of another choice, then a setting of a similar name.
     """
     where, _, name = path.rpartition(".")
     owner = f"in '{where}'" if where else "at the top level"
@@ -81,7 +81,7 @@ def _meant(
 
 
 def _synonymous(typed: str, path: str, known: set[str], others: Collection[str]) -> list[str]:
-    """Return the synonyms that are settings here. If none is, they are those of other choices."""
+    """Return the synonyms among the known settings, or else all synonyms."""
     name = path.rpartition(".")[2]
     words = settings_for(typed) or settings_for(path) or settings_for(name)
     here = [word for word in words if word in known]
@@ -96,7 +96,7 @@ def _named(name: str, paths: Collection[str]) -> list[str]:
 def _similar(
     name: str, where: str, siblings: Collection[str], others: Collection[str]
 ) -> list[str]:
-    """Return the settings whose names are similar: siblings, unless the most similar is not one."""
+    """Return settings of similar names: siblings, or others if the most similar is no sibling."""
     same = [word for word in synonyms(name) if word in siblings]
     every = {*siblings, *(path.rpartition(".")[2] for path in others)}
     near = same or get_close_matches(name, every, n=MOST_NEAR, cutoff=0.7)
@@ -106,7 +106,7 @@ def _similar(
 
 
 def _of_another_choice(where: str, name: str) -> list[str]:
-    """Return the paths of settings with a name that other choices have, of one group or all."""
+    """Return the paths of settings with this name in other choices, of one group or all."""
     return _named(name, _choices_by_setting(where))
 
 
@@ -116,7 +116,7 @@ def _of_similar_choice(where: str, name: str) -> list[str]:
 
 
 def _choices_by_setting(where: str) -> dict[str, list[str]]:
-    """Return the choices that have each setting, of one group, or of all at the top level."""
+    """Return the choices that have a setting, by its path, in one group; for "" in all groups."""
     found: dict[str, list[str]] = {}
     for group in [where] if where in GROUPS else GROUPS if not where else ():
         for choice in choices(group):
@@ -145,7 +145,7 @@ def _written(word: str, known: Collection[str], value: str) -> str:
 
 
 def choosing(group: str, having: Sequence[str]) -> Iterator[str]:
-    """Yield the words that choose the first of some choices, with data that it can take."""
+    """Yield overrides that select one of some choices, and data for it."""
     best = next((name for name in ("transformer", "copy", "gaussian") if name in having), having[0])
     if group == "arch" and best in FOR_SEQUENCES:
         yield "data=copy"
@@ -165,7 +165,7 @@ def override_name(override: str) -> str:
 def apart(path: str, variants: Variants, flags: Sequence[str], words: Sequence[str]) -> str | None:
     """Return the sentence for an unknown setting that some choices have, or None if all lack it.
 
-    `flags` and `words` are those of the command line, from which its two commands are made.
+    The sentence has two commands, made from the `flags` and `words` of the command line.
     """
     for group, settings in variants.items():
         having = [name for name, each in settings.items() if _has(each, path)]
@@ -189,7 +189,7 @@ def apart(path: str, variants: Variants, flags: Sequence[str], words: Sequence[s
 
 
 def merged(several: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return nested settings with all that any of several have."""
+    """Return the union of nested settings. Later values replace earlier ones."""
     found: dict[str, Any] = {}
     for settings in several:
         for name, value in settings.items():

@@ -1,4 +1,4 @@
-"""The words of a command line: as Hydra's grammar reads them, their slips, those without effect.
+"""The words of a command line: quoting for Hydra's grammar, common slips, words without effect.
 
 Outside of quotes the grammar knows a-z, A-Z, 0-9 and a few signs. Other text needs quotes that the
 shell leaves in place, which nobody expects of `data.path=été.csv`.
@@ -38,20 +38,20 @@ QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 PART = re.compile(
     rf"(?:^|,)([ \t]*(?:{QUOTED.pattern})[ \t]*(?=,|$)|(?:\$\{{[^}}]+\}}|\\.|[^,])*)", re.DOTALL
 )
-"""A part of a list between commas, which a part in quotes may hold."""
+"""A part of a list between commas. A part in quotes may contain commas."""
 
 CALL = re.compile(r"([A-Za-z_][\w-]*)([ \t]*)\(", re.ASCII)
 
 FUNCTIONS = create_functions()
 
 SETTING = r"[+~]{0,2}[A-Za-z_][\w./]*"
-"""A setting or a group, as it begins a word of the command line."""
+"""A setting or a group at the beginning of a word."""
 
 NAME, VALUE = "NAME", "VALUE"
-"""The words for the value of a group and of a setting in a message, if none was given."""
+"""Placeholders in messages for the value of a group and of a setting."""
 
 ONE_VALUE = {*GROUPS, "seed", "data_seed"} - {"experiment"}
-"""The names for which a list is a mistake."""
+"""The settings for which a list is a mistake."""
 
 SEEDS = ("seed", "data_seed")
 
@@ -73,8 +73,8 @@ OF_TRAINING = NEUTRAL - {"figures", "output_dir", "rerun", "fail_fast"}
 def readable(word: str) -> str:
     """Return a setting with quotes around plain text that the grammar cannot read.
 
-    Such text is the whole value, a value of several, or an element of one list. Another word stays
-    as it is.
+    Such text is the whole value, one of several values, or an element of a list. Other words are
+    returned unchanged.
     """
     name, sign, value = word.partition("=")
     if not sign or _is_readable(word):
@@ -89,13 +89,13 @@ def readable(word: str) -> str:
 
 
 def closed(word: str) -> str:
-    """Return a word with the brackets closed that it leaves open, if it is a setting then."""
+    """Return a word with its open brackets closed, if that makes the word a setting."""
     whole = word + (_unclosed(QUOTED.sub("", word)) or "")
     return whole if _is_readable(whole) else word
 
 
 def _unclosed(text: str) -> str | None:
-    """Return the brackets that close what a text leaves open, None if one closes what is not."""
+    """Return the missing closing brackets of a text, None if a bracket closes nothing."""
     expected: list[str] = []
     for piece in PIECE.findall(text):
         if piece in CLOSING:
@@ -120,7 +120,7 @@ def _has_equals(value: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """Return plain text that the grammar cannot read in quotes, and other text as it is.
+    """Return text, in quotes if it is plain and the grammar cannot read it.
 
     Text that begins with a quote or a bracket, calls a function or has an equals sign is not plain.
     """
@@ -134,7 +134,7 @@ def _quoted(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return plain text in quotes, in which no character is escaped."""
+    """Return plain text in quotes, with escapes removed."""
     pieces = PIECE.findall(text.lstrip(BLANK))
     while pieces[-1] in BLANK:
         pieces.pop()
@@ -143,7 +143,7 @@ def _plain(text: str) -> str:
 
 
 def swept_groups(words: Iterable[str], loader: Any) -> dict[str, list[str]]:
-    """Return the choices of each group that words vary, by the group. A later word counts.
+    """Return the choices of each group that words vary. The last word of a group counts.
 
     `loader` finds the choices of `glob`. Raises HydraException for a word that cannot be parsed.
     """
@@ -173,9 +173,9 @@ def check_forms(words: Sequence[str]) -> None:
 
 
 def _meant(word: str, after: Sequence[str]) -> Iterator[str]:
-    """Yield the setting that was meant by `name==value`, `name:value`, or parts of one as words.
+    """Yield the setting meant by `name==value`, `name:value`, or a setting split by spaces.
 
-    Without any sign between them, the first must be a group or a setting that is in none.
+    Without a sign between name and value, the name must be a group or a top-level setting.
     """
     if slip := re.fullmatch(rf"({SETTING})(?:==|: ?)([^=].*)", word):
         if "=" not in slip[2]:
@@ -192,7 +192,7 @@ def _meant(word: str, after: Sequence[str]) -> Iterator[str]:
 
 
 def _with_values(word: str, after: Sequence[str]) -> str:
-    """Return a setting with the values behind it that only spaces next to commas part from it."""
+    """Return a setting joined with the values after it, as in `seed=1, 2`."""
     if not re.fullmatch(rf"{SETTING}=[^,].*", word):
         return word
     for value in after:
@@ -227,7 +227,7 @@ def _check_value(name: str, value: str) -> None:
 
 
 def check_option(option: str, options: Sequence[str]) -> None:
-    """Raise RequestError for an unknown option that is similar to one that there is."""
+    """Raise RequestError for an unknown option that is similar to a known one."""
     plain = option.lower().replace("_", "-")
     near = options_for(option) or get_close_matches(plain, options, n=1, cutoff=0.85)
     if near:
@@ -235,9 +235,9 @@ def check_option(option: str, options: Sequence[str]) -> None:
 
 
 def setting_of(option: str, after: Sequence[str]) -> str:
-    """Return the setting that an option such as `--seed 3` means, with the words after it.
+    """Return the setting that an option such as `--seed 3` means. `after` are the words after it.
 
-    An option without a value sets a setting that is true or false to true.
+    An option without a value sets a boolean setting to true.
     """
     name, sign, value = option.lstrip("-").partition("=")
     name = name.replace("-", "_")
@@ -248,15 +248,15 @@ def setting_of(option: str, after: Sequence[str]) -> str:
 
 
 def say_unused_alone(job: "Job") -> None:
-    """Name the settings that have an effect only with -m."""
+    """Print the given settings that have an effect only with -m."""
     if words := _typed(job, OF_SWEEPS):
         console.print_line(f"no effect without -m: {', '.join(words)}")
 
 
 def check_unused(job: "Job") -> None:
-    """Check and name the settings that a run which has finished does not use.
+    """Check and print the given settings that a finished run does not use.
 
-    Raises RequestError if it would be refused if it ran again.
+    Raises RequestError for settings with which the run could not run again.
     """
     words = _typed(job, OF_TRAINING)
     if not words:
@@ -272,7 +272,7 @@ def check_unused(job: "Job") -> None:
 
 
 def _typed(job: "Job", names: Collection[str]) -> list[str]:
-    """Return the words of the command line that set one of these, or a setting inside of one."""
+    """Return the overrides that set one of these names, or a setting inside of one."""
     overrides = job.config.hydra.overrides
     words = [*overrides.hydra, *overrides.task]
     by_word = {word: word.partition("=")[0].lstrip("+~") for word in words}

@@ -12,8 +12,8 @@ GRACE = 10.0
 class JobOutcome:
     """How a job ended in a sweep, with the error of a job that failed.
 
-    A job that another process runs is running, and one that was not run is new.
-    `warning` is a sentence for the user about a job that is done.
+    The status is RUNNING for a job that another process runs, and NEW for a job that was not run.
+    `warning` is a sentence for the user about a finished job.
     """
 
     status: Status

@@ -17,8 +17,8 @@ from attnexp.sweeps.tuned.settings import TuningSettings
 def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
     """Return the jobs that `attnexp -m WORDS` names now, each with its key and its folder.
 
-    The values that `hydra/sweeper=tuned` tries are values of an axis here. No folder of a run is
-    read, and no code of the user's is run. Raises RequestError for words that make no sweep.
+    The values of tuned settings are values of an axis here. No run folder is read, and no code of
+    the user's is run. Raises RequestError if the sweep cannot be composed.
     """
     line = CommandLine.read(["-m", *words])
     try:
@@ -32,9 +32,9 @@ def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
 
 
 def run_sweep(words: Sequence[str]) -> None:
-    """Run the jobs of `attnexp -m WORDS` that have not finished, or show them if it has --dry-run.
+    """Run the jobs of `attnexp -m WORDS` that have not finished; show them only with --dry-run.
 
-    Raises RequestError for words that make no sweep, and RunFailedError if a job failed.
+    Raises RequestError if the sweep cannot be composed, and RunFailedError if a job failed.
     """
     line = CommandLine.read(["-m", *words])
     try:
@@ -46,8 +46,8 @@ def run_sweep(words: Sequence[str]) -> None:
 def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
     """Return the jobs that `attnexp -m WORDS` compares, with the state of their folders.
 
-    Of a sweep that tunes these are the ones at the values that its tuning runs choose. Raises
-    RequestError for words that make no sweep, and RunFailedError if no value could be chosen.
+    If the sweep tunes, the jobs are at the chosen values. Raises RequestError if the sweep cannot
+    be composed, and RunFailedError if no value could be chosen.
     """
     line = CommandLine.read(["-m", *words])
     try:

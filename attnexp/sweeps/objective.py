@@ -1,4 +1,4 @@
-"""The value of the objective of finished jobs."""
+"""Means of metrics over finished jobs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from attnexp.sweeps.search import Choice, Means
 
 
 class NotMeasuredError(Exception):
-    """A point has no value. The message says why."""
+    """A job does not have a number. The message says why."""
 
 
 def finished(job: PlannedJob) -> Summary:
@@ -53,9 +53,9 @@ def mean_of(jobs: Sequence[PlannedJob], number: str) -> float:
 
 
 def means_of(tried: Mapping[Choice, Sequence[PlannedJob]], given: str | None) -> Means:
-    """Return the means of choices by a metric, or by the task's metric for selection if it is None.
+    """Return the means of choices by the metric `given`, or by the task's metric for selection.
 
-    With a metric the means by the task's are those that decide among ties.
+    With `given`, the task's metric decides among ties.
     """
     values: dict[Choice, float | None] = {}
     ties: dict[Choice, float] = {}

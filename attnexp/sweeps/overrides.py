@@ -1,4 +1,4 @@
-"""The overrides of a sweep: each `name=values` of the command line, and its single values."""
+"""The overrides of a sweep: each `name=values` of the command line, and the single values."""
 
 import itertools
 import re
@@ -27,7 +27,7 @@ PLAIN = (bool, int, float, str, type(None))
 class Override:
     """One `name=value` of a job's command line.
 
-    `value` holds the value, or is None if the value is not plain.
+    `value` is a tuple of the value, or None if the value is not plain.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Override:
 class Axis:
     """One name of the command line with all its values in the sweep.
 
-    `plain` says that the values can be set on a composed configuration.
+    `plain` is true if the values can be set on a composed configuration.
     """
 
     name: str
@@ -107,7 +107,7 @@ def _exponent(number: Decimal) -> int:
 
 
 def _in_units(number: float, unit: Decimal) -> Any:
-    """Return an integer as it is, and a float as a decimal that has no more digits than a unit."""
+    """Return an integer unchanged, and a float as a decimal rounded to the digits of `unit`."""
     if isinstance(number, int):
         return number
     if not isfinite(number):
@@ -117,7 +117,7 @@ def _in_units(number: float, unit: Decimal) -> Any:
 
 
 def _plain_value(value: Any) -> tuple[Any] | None:
-    """Return a value in a tuple, or None if composing it is more than setting it."""
+    """Return a plain value in a tuple, or None for a value that Hydra must compose."""
     plain = value.text if isinstance(value, QuotedString) else value
     if not isinstance(plain, PLAIN) or (
         isinstance(plain, str) and ("${" in plain or plain == "???")
@@ -129,8 +129,8 @@ def _plain_value(value: Any) -> tuple[Any] | None:
 def is_plain(overrides: Sequence[Override], path: str, settings: Sequence[str]) -> bool:
     """Return whether the values of an axis can be set on a composed configuration.
 
-    They can if they vary, are plain and belong to a setting, not to a group, that no other override
-    contains or is part of.
+    The values must vary, be plain, and belong to a setting, not to a group. No other override may
+    contain the setting or be part of it.
     """
     parts = [other for other in settings if _contains(path, other) or _contains(other, path)]
     values_are_plain = all(override.value is not None for override in overrides)

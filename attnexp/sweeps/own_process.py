@@ -1,4 +1,4 @@
-"""Calls a function in a process of its own, which is started and watched as a worker is."""
+"""Calls a function in another process, started and watched like a worker."""
 
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -21,12 +21,12 @@ def in_own_process(
 ) -> Result:
     """Return the result of a function that is called in a new process, and end that process.
 
-    The server that forks the process forks the workers of sweeps too. If it does not run yet, it
+    The process is forked by the server of sweeps' workers. If the server does not run yet, it
     imports the modules `preloaded` first.
 
-    Errors cross as text. Raises RequestError as the function does, RuntimeError for any other error
-    of it and if it calls `sys.exit`, TimeoutError if it has not returned after some seconds,
-    ChildProcessError if its process dies, and RunFailedError if no process starts.
+    Errors cross as text. Raises RequestError if the function does, RuntimeError for other errors of
+    the function and for `sys.exit`, TimeoutError without a result after `seconds`,
+    ChildProcessError if the process dies, and RunFailedError if no process starts.
     """
     child = ChildProcess(answer)
     child.start(preloaded)
@@ -43,7 +43,7 @@ def in_own_process(
 
 
 def answer(call: Call, pipe: Connection) -> bool:
-    """Call a function in this process, and send its result, its refusal or its error."""
+    """Call a function in this process, and send its result, or the text of its error."""
     function, arguments = call
     found: tuple[object, str, str]
     try:

@@ -1,7 +1,7 @@
 """The plan of a sweep: its jobs, each with its key, its folder and the state of that folder.
 
-Hydra composes a configuration in about 0.1 seconds. It therefore composes once for all jobs that
-differ in plain values only, and the values are then set as Hydra would set them.
+Hydra takes about 0.1 seconds to compose a configuration, and therefore composes once for all jobs
+that differ in plain values only. The values are then set as Hydra would set them.
 """
 
 import itertools
@@ -33,7 +33,7 @@ from attnexp.runs.place import Found, Place
 from attnexp.sweeps.overrides import Axis, Override, expand, is_plain
 
 DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
-"""The default of hydra.sweep. The folders it gives are computed without OmegaConf's resolution."""
+"""The default of hydra.sweep, for which folders are computed without OmegaConf's resolution."""
 
 MOST_JOBS = 1_000_000
 
@@ -86,7 +86,7 @@ class Plan:
 class Composition:
     """A configuration that Hydra has composed, and from which the jobs of a sweep are made.
 
-    `default_folders` says that hydra.sweep is DEFAULT_SWEEP.
+    `default_folders` is true if hydra.sweep is DEFAULT_SWEEP.
     """
 
     config: DictConfig
@@ -112,7 +112,7 @@ class Composer:
 
     @property
     def rerun(self) -> bool:
-        """Whether finished jobs run again. Each job refuses a value that is not true or false."""
+        """Whether finished jobs run again. A value that is not a boolean is refused by each job."""
         return self.config.rerun is True
 
     def __enter__(self) -> "Composer":
@@ -132,7 +132,7 @@ class Composer:
     def parse(self, arguments: Iterable[str]) -> dict[str, ParsedOverride]:
         """Return the parsed arguments by name. The last argument with a name counts.
 
-        Raises RequestError for a value of `batched` that the launcher does not have.
+        Raises RequestError if hydra/launcher=batched gets another value than batched=true.
         """
         parser = OverridesParser.create(config_loader=self._loader)
         words = [readable(word) for word in arguments]
@@ -195,9 +195,10 @@ class Composer:
     def _compose(
         self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
     ) -> Composition:
-        """Return the composition of the job with these overrides, which the next call changes.
+        """Return the composition of the job with these overrides. The next call may change it.
 
-        Hydra composes the first job of a kind; for the others its plain values are replaced.
+        Hydra composes the first of the jobs that differ in plain values only. For the others these
+        values are set on that composition.
         """
         pairs = list(zip(axes, overrides, strict=True))
         kind = tuple(override.text for axis, override in pairs if not axis.plain)
@@ -245,7 +246,7 @@ class Composer:
 def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
     """Return the plan of all combinations of the axes. See `plan_of`.
 
-    Raises RequestError for more of them than MOST_JOBS.
+    Raises RequestError for more than MOST_JOBS combinations.
     """
     named = math.prod(len(axis.overrides) for axis in axes)
     if named > MOST_JOBS:
@@ -264,7 +265,7 @@ def plan_of(planned: Iterable[PlannedJob], rerun: bool) -> Plan:
 
 
 def require_places(plan: Plan) -> None:
-    """Raise RequestError if the folders of the jobs that are to do could not be written."""
+    """Raise RequestError if the folder of a job to do could not be written."""
     for place in dict.fromkeys(job.folder.parent for job in plan.to_do):
         with writable("output_dir", place):
             place.mkdir(parents=True, exist_ok=True)

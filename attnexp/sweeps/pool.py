@@ -1,12 +1,12 @@
-"""Worker processes, as the process that starts them sees them.
+"""Starts and watches worker processes.
 
-Jobs run there one after another: with a process for each, a sweep of short runs takes twice as
-long, because the first job of a process costs as much as two later ones and a fork with its end as
-much again. A job that exits, runs out of memory or is killed ends that process alone: the next job
-gets a new one. On Linux the standard library's fork server imports torch once and forks workers in
-milliseconds; if it dies, its workers live on, and the next one is forked by a new server. Elsewhere
-each worker is a new process: Apple's libraries do not allow that a process is forked that has
-imported torch.
+Jobs run in a worker one after another. With a process for each job, a sweep of short runs takes
+twice as long: the first job of a process costs as much as two later ones, and a fork with its end
+as much again. A job that exits, runs out of memory or is killed ends only its process; the next job
+gets a new process. On Linux the standard library's fork server imports torch once and forks workers
+in milliseconds; if the server dies, its workers live on, and a new server forks the next one.
+Elsewhere each worker is a new process: Apple's libraries do not allow a fork after torch was
+imported.
 """
 
 import multiprocessing
@@ -49,32 +49,32 @@ PRELOADED = "attnexp.sweeps.preload"
 
 COMPILER = "torch._dynamo"
 """The module that an optimizer of `torch.optim` imports when it is made, in more than a second. The
-fork server imports it first if the jobs that start it have such an optimizer."""
+fork server imports the module first if the jobs that start the server have such an optimizer."""
 
 START = 60.0
-"""Seconds that the server may take to fork a worker. Then it is replaced."""
+"""Seconds for forking a worker, after which the server is replaced."""
 
 STARTS = 3
-"""The number of times in a row that a worker may fail to start."""
+"""The number of attempts to start a worker."""
 
 _POLL = 0.2
 """Seconds between two checks of whether a process is alive."""
 
 _RELEASE = 1.0
-"""Seconds in which the system releases the lock of a process that has just died, at the most."""
+"""The most seconds until the system releases the lock of a dead process."""
 
 _SERVER_DIED = 255
-"""The exit code that the standard library gives to a worker whose server died before it."""
+"""The exit code that the standard library gives to a worker whose server died first."""
 
 Group = dict[int, tuple[Job, Stamp]]
-"""The jobs that were sent together and have not ended, by their number, with the stamps before."""
+"""Submitted jobs that have not ended, by number, with the stamps of summaries when submitted."""
 
 
 class ChildProcess:
     """A process that is started when needed, and again when it has died.
 
-    It calls `serve` with what it receives, as `worker.main` says. `environment` is added to the
-    environment of this process.
+    The process calls `serve` with each object that it receives: see `worker.main`. `environment` is
+    added to the environment of this process.
     """
 
     def __init__(self, serve: worker.Serve, environment: Mapping[str, str] | None = None) -> None:
@@ -84,10 +84,9 @@ class ChildProcess:
         self._server: int | None = None
 
     def start(self, preloaded: Sequence[str] = (PRELOADED,)) -> None:
-        """Start the process. A server that is stopped would never fork it, and is replaced.
+        """Start the process. A stopped server, which would never fork, is replaced.
 
-        Raises MachineError if it fails to start three times in a row, or for lack of memory or of
-        numbers of files.
+        Raises MachineError after three failed attempts, or for lack of memory or file descriptors.
         """
         if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
             multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
@@ -106,7 +105,7 @@ class ChildProcess:
         raise MachineError(f"the worker process has not started in {STARTS} attempts: {cause}")
 
     def _started(self, preloaded: Sequence[str]) -> BaseProcess:
-        """Start the process. Neither it nor its server takes modules from the current directory."""
+        """Start the process and its server, without modules from the current directory."""
         context: Any = multiprocessing.get_context(METHOD)
         environment = {**os.environ, **self._environment}
         self._pipe, pipe = Pipe()
@@ -120,9 +119,9 @@ class ChildProcess:
         return process
 
     def ask(self, question: object, seconds: float) -> Any:
-        """Send something to the process and return its answer.
+        """Send a question to the process and return the answer.
 
-        Raises TimeoutError if there is none after some seconds, and ChildProcessError, at once, if
+        Raises TimeoutError without an answer after `seconds`, and ChildProcessError, at once, if
         the process has died.
         """
         end = time.monotonic() + seconds
@@ -150,7 +149,7 @@ class ChildProcess:
             _kill_server(self._server)  # which does not report the end of its workers
 
     def _death(self) -> str:
-        """Return why the process has closed its pipe, once it has ended."""
+        """Wait for the end of a process that has closed its pipe, and return the cause."""
         assert self._process is not None
         self._process.join(GRACE)
         cause = _cause_of_death(self._process.exitcode)
@@ -163,8 +162,7 @@ class ChildProcess:
 class WorkerProcess(ChildProcess):
     """Runs jobs in a process.
 
-    Jobs are sent in groups, most of them of one, and the next group when those before it have
-    ended.
+    Jobs are sent in groups, usually of one job, and the next group after the end of the last.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
@@ -179,8 +177,8 @@ class WorkerProcess(ChildProcess):
     def run(self, job: Job, on_wait: Callable[[], None]) -> JobOutcome:
         """Run one job and return its outcome.
 
-        `on_wait` is called every 0.2 seconds. A KeyboardInterrupt that it raises interrupts the
-        job, and is raised when that has ended.
+        `on_wait` is called every 0.2 seconds. A KeyboardInterrupt of `on_wait` interrupts the job,
+        and is raised after the job has ended.
         """
         self.submit([job])
         try:
@@ -195,10 +193,7 @@ class WorkerProcess(ChildProcess):
         return outcome
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Send a group of jobs to the process.
-
-        Raises MachineError if it fails to start three times in a row.
-        """
+        """Send a group of jobs to the process. Raises MachineError as `start`."""
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
         if self._process is None:
@@ -213,9 +208,9 @@ class WorkerProcess(ChildProcess):
             self._lifeline.close()
 
     def stop(self, end: float) -> None:
-        """End the process. Jobs that were interrupted have until `end` to record it.
+        """End the process. Interrupted jobs have until `end` to record their interruption.
 
-        `end` is a moment of `time.monotonic`.
+        `end` is a time of `time.monotonic`.
         """
         group, self._group = self._group, {}
         with suppress(EOFError, OSError):
@@ -228,7 +223,7 @@ class WorkerProcess(ChildProcess):
                 record_end(job, before, Status.INTERRUPTED, "interrupted")
 
     def receive(self) -> list[tuple[Job, JobOutcome | None]]:
-        """Return jobs that have ended with their outcomes, as `ended_jobs` does."""
+        """Return jobs that have ended, with outcomes as in `ended_jobs`, without waiting."""
         try:
             if not self._pipe.poll():
                 return []
@@ -253,9 +248,9 @@ class WorkerProcess(ChildProcess):
 def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, JobOutcome | None]]:
     """Wait up to 0.2 seconds for workers that have jobs, and return the jobs that have ended.
 
-    If a process dies, a job that ran in it alone has failed, and this is written into the job's
-    summary. Of several, it is not known which is at fault: their outcome is None, and they are to
-    be run again one by one.
+    If a process with one job dies, the job has failed, also in its summary. If a process with
+    several jobs dies, their outcome is None, as nobody knows which is at fault: run them again one
+    by one.
     """
     wait([each._pipe for each in workers], _POLL)
     return [ended for each in workers for ended in each.receive()]
@@ -269,10 +264,10 @@ def preloaded_for(jobs: Sequence[Job]) -> tuple[str, ...]:
 
 
 def _running_server(preloaded: Sequence[str] = (PRELOADED,)) -> int | None:
-    """Start the fork server unless it runs, and return its process number; None without one.
+    """Start the fork server unless it runs, and return its process id; None where none is used.
 
-    Ctrl-C reaches neither it nor its workers before they are ready for it: they inherit that SIGINT
-    is blocked.
+    The server and its workers inherit a blocked SIGINT, so that Ctrl-C does not reach them before
+    they are ready.
     """
     if not FORKED:
         return None
@@ -290,14 +285,14 @@ def _running_server(preloaded: Sequence[str] = (PRELOADED,)) -> int | None:
 
 @cache
 def _errors() -> int:
-    """Return the number of the file that is standard error of the server and of new workers."""
+    """Return the file descriptor of standard error of the server and of new workers."""
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 
 
 @contextmanager
 def _errors_kept() -> Iterator[None]:
-    """Let a process that a block starts write its errors into a file, and not on the screen."""
+    """Let processes started in a block write standard error to the file of `_errors`."""
     errors, own = _errors(), os.dup(2)
     try:
         os.dup2(errors, 2)
@@ -308,7 +303,7 @@ def _errors_kept() -> Iterator[None]:
 
 
 def _last_error() -> str:
-    """Return the last line of a traceback that the server or a new worker has written, once."""
+    """Return the last line of a traceback of the server or a new worker, and clear the file."""
     if not FORKED:
         return ""
     text = os.pread(_errors(), os.fstat(_errors()).st_size, 0).decode(errors="replace")
@@ -331,9 +326,9 @@ def _killed_after(server: int | None, seconds: float) -> Iterator[None]:
 
 
 def _kill_server(number: int | None) -> None:
-    """Kill the fork server with this process number, unless another has taken its place.
+    """Kill the fork server with this process id and await its death, unless it was replaced.
 
-    Returns when it is dead, so that the next start finds it so; Python's own code collects it.
+    Python's own code collects the dead process.
     """
     if number is not None and number == forkserver._forkserver._forkserver_pid:  # type: ignore[attr-defined]
         with suppress(ProcessLookupError, ChildProcessError):
@@ -344,8 +339,8 @@ def _kill_server(number: int | None) -> None:
 def record_end(job: Job, before: Stamp, status: Status, error: str) -> JobOutcome:
     """Write the end of a job whose process could not, and return the outcome.
 
-    `before` is the stamp of the summary when the job was submitted: a summary that has finished
-    since then is the job's own, and stays.
+    `before` is the stamp of the summary when the job was submitted: the job itself wrote a summary
+    that has finished since then, which stays.
     """
     outcome = JobOutcome(status, error)
     end = time.monotonic() + _RELEASE

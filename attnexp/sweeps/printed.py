@@ -34,10 +34,10 @@ MOST_COMPARED = 32
 """The largest number of configurations that a sweep draws in one picture."""
 
 LONGEST_NAME = 40
-"""Characters of the name of a folder of pictures."""
+"""The most characters in the name of a folder of pictures."""
 
 LOST = re.compile(r"[^\w=., ()-]|=\.")
-"""The signs of words without which other words would have the same name."""
+"""Characters that a file name loses, so that other words could have the same name."""
 
 
 def show_plan(plan: Plan) -> None:
@@ -59,7 +59,7 @@ def show_notes(plan: Plan) -> None:
 
 
 def _of_other_versions(plan: Plan) -> Iterator[Run]:
-    """Yield the runs next to those of a plan that differ in the key and in the results version."""
+    """Yield runs that differ from runs of the plan in key and results version alone."""
     folders = {job.folder for job in plan.jobs}
     begun = {(folder.parent, _without_key(folder.name)) for folder in folders}
     for parent in sorted({folder.parent for folder in folders}):
@@ -100,11 +100,11 @@ def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, JobOutcome
 
 
 def show_results(composer: Composer, plan: Plan) -> None:
-    """Show the table of all jobs, pictures of those that have finished, and commands to type next.
+    """Show a table of all jobs, pictures of finished jobs, and commands to type next.
 
-    The table is that of `attnexp results` with their folders: a job that diverged has the worst
-    value, and one that failed otherwise has none. The pictures compare configurations;
-    figures=false leaves them out. If every job failed otherwise, there is nothing to show.
+    The table is that of `attnexp results` for the jobs' folders: a job that diverged has the worst
+    value, and a job that failed otherwise has none. The pictures compare configurations;
+    figures=false leaves them out. Nothing is shown if every job failed otherwise.
     """
     jobs = [job.refreshed() for job in plan.jobs]
     if not any(job.found.has_ended for job in jobs):
@@ -129,7 +129,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
 
 
 def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:
-    """Draw the configurations compared into a folder, and name the files."""
+    """Draw a comparison of configurations into a folder, and print the paths of the files."""
     number = len({configuration_of(job) for job in ended})
     if number > MOST_COMPARED:
         console.print_line(
@@ -144,10 +144,10 @@ def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:
 
 
 def pictures_name(overrides: Sequence[str]) -> str:
-    """Return the name of the folder of a sweep's pictures: its words, as a file name.
+    """Return the name of the folder of a sweep's pictures: the arguments, as a file name.
 
-    Words that change no number are left out. A name that would be too long, or that of other words
-    too, ends in a digest.
+    Arguments that change no number are left out. A name that would be too long or ambiguous ends in
+    a digest.
     """
     words = [
         word
@@ -162,12 +162,12 @@ def pictures_name(overrides: Sequence[str]) -> str:
 
 
 def configuration_of(job: PlannedJob) -> str:
-    """Return the part of a job's label that is not its seed."""
+    """Return a job's label without the seed."""
     return " ".join(word for word in job.label.split(" ") if not word.startswith("seed="))
 
 
 def draw_pictures(folders: Sequence[Path], into: Path) -> None:
-    """Draw the runs in the folders compared. A failure is a warning."""
+    """Draw a comparison of the runs in the folders. A failure is a warning."""
     try:
         with console.status("drawing"):
             from attnexp.plots.catalogue import draw_comparisons

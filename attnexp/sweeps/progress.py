@@ -1,6 +1,6 @@
 """The progress of a sweep: the outcomes of its jobs, and their display while it runs.
 
-It is read from the folders of the jobs, so that it is the same under every launcher.
+Outcomes are read from the folders of the jobs, and so are the same under every launcher.
 """
 
 import threading
@@ -69,7 +69,7 @@ class SweepProgress:
         return [job for job in self._jobs if job.folder not in self.outcomes]
 
     def record(self, job: PlannedJob, outcome: JobOutcome) -> None:
-        """Record the outcome of a job, and print its error if no job has failed by it before."""
+        """Record the outcome of a job, and print its error if that is a new one in this sweep."""
         with self._guard:
             known = self.outcomes.get(job.folder)
             self.outcomes[job.folder] = outcome
@@ -92,7 +92,7 @@ class SweepProgress:
                 self._read(job)
 
     def record_interrupted(self) -> None:
-        """Record the jobs that have not ended although they had started: they were interrupted."""
+        """Record jobs that have started and not ended as interrupted."""
         self.update()
         for job in self.running:
             if job.folder not in self.elsewhere:
@@ -111,8 +111,7 @@ class SweepProgress:
     def seconds_left(self) -> float | None:
         """Return the seconds that the remaining jobs take at the pace so far, None at the start.
 
-        A running job counts by the share of its epochs that it has trained. Those that had been
-        trained before the sweep do not count.
+        A running job counts by the share of epochs that it has trained in this sweep.
         """
         with self._guard:
             outcomes = dict(self.outcomes)
@@ -144,7 +143,7 @@ class SweepProgress:
 
 
 def trained_share(job: PlannedJob) -> float:
-    """Return which part of its epochs or updates a job has trained, 0 if that is not known."""
+    """Return the share of its epochs or updates that a job has trained, 0 if unknown."""
     row, limits = files.last_metrics(job.folder), job.settings["train"]
     shares = [
         float(row[name]) / limits[most]

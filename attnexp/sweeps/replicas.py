@@ -22,7 +22,7 @@ from attnexp.training.stop import Stop
 def run_group(jobs: Mapping[int, Job], report: Report) -> None:
     """Run jobs in their folders, and report the outcome of each by its number.
 
-    Those with the same structure train together. One that ends, early or not, does not affect the
+    Jobs with the same structure train together. A job that ends, early or not, does not affect the
     others.
     """
     stop = Stop()
@@ -62,7 +62,7 @@ class Member:
 
     @property
     def trains_again(self) -> bool:
-        """Whether the checkpoint of an earlier attempt is of a second start."""
+        """Whether the checkpoint of an earlier attempt is of the training of `trained_again`."""
         checkpoint = None if self.record is None else self.record.checkpoint
         return checkpoint is not None and checkpoint.second is not None
 
@@ -90,9 +90,9 @@ class Member:
             self.record.begin_training()
 
     def record_event(self, event: Epoch | Exception | None, state: Callable[[], State]) -> None:
-        """Record an epoch, or the end of training, whose state `state` returns.
+        """Record an epoch, or for None the end of training. Raises `event` if it is an error.
 
-        Raises an error that the replica has ended with.
+        `state` returns the state of training for a checkpoint.
         """
         assert self.record is not None
         if isinstance(event, Exception):
@@ -143,7 +143,7 @@ class Member:
 
 
 def groups_of(members: Sequence[Member]) -> list[list[Member]]:
-    """Return the members in groups that can train together; one that cannot is a group of one."""
+    """Return groups of members that can train together; other members are groups of one."""
     groups: dict[object, list[Member]] = {}
     for member in members:
         assert member.run is not None
@@ -158,7 +158,7 @@ def groups_of(members: Sequence[Member]) -> list[list[Member]]:
 def run_together(members: Sequence[Member]) -> None:
     """Train members together; if that fails, run each of them alone.
 
-    The bits of a replica do not depend on its group, so nothing changes for those that can train.
+    Results of a replica do not depend on its group, bit for bit.
     """
     if len(members) > 1:
         with suppress(Exception, SystemExit):  # the run that is at fault fails alone
@@ -188,7 +188,7 @@ def train_together(members: Sequence[Member]) -> None:
 
 @contextmanager
 def _ending(replicas: Replicas, number: int, member: Member) -> Iterator[None]:
-    """Let an error within the block end the member alone."""
+    """Let an error in the block end this member only."""
     try:
         yield
     except (Exception, SystemExit) as error:

@@ -1,4 +1,4 @@
-"""A sweep over all combinations of the values that `attnexp -m` names, and how its jobs are run."""
+"""Runs a sweep over all combinations of the values that `attnexp -m` names."""
 
 import time
 from collections import Counter
@@ -50,10 +50,10 @@ OWN_LAUNCHERS = (BASIC_LAUNCHER, PARALLEL, BATCHED)
 """The targets of the launchers whose jobs run on this machine."""
 
 IMPORT = 60.0
-"""Seconds that the modules of a sweep's choices may take to import before its jobs try it."""
+"""Seconds to check that the modules of a sweep's choices can be imported. Later the jobs check."""
 
 ATTEMPTS = 2
-"""The number of times that a job is started whose process dies and leaves no outcome."""
+"""The number of starts of a job whose process dies without an outcome."""
 
 
 def sweep(
@@ -82,10 +82,10 @@ def sweep(
 
 
 def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
-    """Raise RequestError, with the job, for a job to do that would be refused before it trains.
+    """Raise RequestError for a job to do that would be refused before training.
 
-    One job of each configuration is built. Of jobs of Hydra's launchers, which may run on machines
-    with other devices, the settings are checked alone.
+    One job of each configuration is built. For Hydra's launchers, whose jobs may run on machines
+    with other devices, only settings are checked.
     """
     if not plan.to_do:
         return
@@ -113,7 +113,7 @@ def require_fit(composer: Composer, plan: Plan, job_of: JobOf) -> None:
 def require_machine(composer: Composer, plan: Plan, job_of: JobOf) -> None:
     """Raise RequestError for what a job to do needs and this machine lacks.
 
-    That is a package, and a device where the job runs here, or else a program of the launcher's.
+    Packages are checked, and devices if jobs run here, or else programs of the launcher.
     """
     if composer.config.hydra.launcher._target_ in OWN_LAUNCHERS:
         require_devices(plan)
@@ -154,10 +154,7 @@ def run_compared(
     executor: Executor,
     before_results: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run the jobs of a plan and show the results of those that have finished.
-
-    Raises as `run_plan`.
-    """
+    """Run the jobs of a plan, call `before_results`, and show results. Raises as `run_plan`."""
     failure = None
     try:
         run_plan(composer, plan, executor, composer.config.fail_fast)
@@ -171,10 +168,9 @@ def run_compared(
 
 
 def run_plan(composer: Composer, plan: Plan, executor: Executor, fail_fast: bool) -> None:
-    """Run the jobs of a plan that have not finished, with the plan on disk until all have.
+    """Run the jobs of a plan that have not finished. The plan is on disk until all have finished.
 
-    Raises RequestError if this machine lacks what a job needs or the plan cannot be written, and as
-    `Scheduler.run`.
+    Raises RequestError if the plan cannot be written, and as `require_machine` and `Scheduler.run`.
     """
     root = Path(composer.config.hydra.sweep.dir).absolute()
     stored = StoredPlan.of(root, [job.folder for job in plan.jobs])
@@ -219,7 +215,7 @@ def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | Non
 
 
 class FailedFastError(Exception):
-    """A job has failed, and fail_fast asks to stop there."""
+    """A job has failed under fail_fast=true."""
 
 
 class Scheduler:
@@ -269,7 +265,7 @@ class Scheduler:
             )
 
     def _run_rounds(self) -> None:
-        """Run the remaining jobs again and again, until none remain or a round starts none.
+        """Run the remaining jobs in rounds, until none remain or a round starts none.
 
         Waits for jobs that another process runs.
         """

@@ -1,4 +1,4 @@
-"""The search among the values of tuned settings, by the means of those that were tried."""
+"""The search among the values of tuned settings, by means of a metric."""
 
 import itertools
 import math
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from attnexp.sweeps.overrides import Override
 
 FEW = 3
-"""The number of values from which a best one at their end is worth a warning."""
+"""The fewest values of which the best can count as the last in its direction."""
 
 FINALISTS = 2
-"""The choices that are tried at the further seeds."""
+"""The number of choices that are tried at further seeds."""
 
 TIE = 0.01
-"""The part of the best value of a given metric within which the task's own metric decides."""
+"""Choices within this share of the best value are ties, which the task's own metric decides."""
 
 Choice = tuple[Override, ...]
 """An override for each of several axes, in their order."""
 
 Counts = Mapping[Choice, int]
-"""The number of seeds, the first ones of the search, at which each choice is tried."""
+"""The number of seeds at which each choice is tried, from the first seed of the search on."""
 
 
 @dataclass(frozen=True)
 class Means:
-    """The means of choices by the metric that decides, and by the one that decides among ties.
+    """The means of choices by the deciding metric, and by the one that decides among ties.
 
-    A choice that could not be measured has None, and the first `error` says why.
+    A choice that could not be measured has None; `error` is the last reason.
     """
 
     metric: str | None
@@ -38,11 +38,11 @@ class Means:
     error: str = ""
 
     def score(self, choice: Choice) -> object:
-        """Return the means of a choice by both metrics. Choices with the same are equally good."""
+        """Return the means of a choice by both metrics. Equally good choices have equal scores."""
         return self.values[choice], self.ties.get(choice)
 
     def best(self, among: Iterable[Choice]) -> Choice | None:
-        """Return the best of choices; of equally good ones the first; None if none was measured."""
+        """Return the best choice, the first of equally good ones; None if none was measured."""
         found = {each: value for each in among if (value := self.values[each]) is not None}
         if not found:
             return None
@@ -64,11 +64,11 @@ class Means:
 
 @dataclass(frozen=True)
 class Search:
-    """The search among the values of settings, which sees their means alone.
+    """The search among the values of settings, by nothing but `means`.
 
-    All combinations of `starts` are tried at the `first` seeds. As long as the best one is at an
-    end of a setting, the next of its `numbers` is tried there. Then the finalists are tried at
-    `every` seed, and as long as the best of those that were is at an end, the next one too.
+    All combinations of `starts` are tried at `first` seeds. While the best choice is at an end of a
+    setting, the next of the setting's `numbers` is tried. Then the finalists are tried at all
+    `every` seeds, and so is the next number while the best finalist is at an end.
     """
 
     starts: Sequence[Sequence[Override]]
@@ -82,7 +82,7 @@ class Search:
         return dict.fromkeys(itertools.product(*self.starts), self.first)
 
     def more(self, counts: Counts) -> dict[Choice, int]:
-        """Return the choices that are tried after those that have ended, none at the end."""
+        """Return the choices to try after those of `counts`; empty when the search has ended."""
         most, found = max(counts.values()), self.means(counts)
         best = self.best(counts, found)
         if best is None:
@@ -96,14 +96,14 @@ class Search:
         return dict.fromkeys(found.finalists(), self.every) if most < self.every else {}
 
     def best(self, counts: Counts, found: Means) -> Choice | None:
-        """Return the best of the choices that are tried at the most seeds, if any was measured."""
+        """Return the best choice at the most seeds; of all choices if none there was measured."""
         most = max(counts.values())
         return found.best(each for each in counts if counts[each] == most) or found.best(counts)
 
     def side(self, place: int, best: Choice, counts: Counts) -> int:
-        """Return 1 or -1 if the best of several numbers is the last one tried upwards or downwards.
+        """Return 1 if the best number is the last one tried upwards, -1 for downwards, else 0.
 
-        0 if it is none of these, and if the one next to it is as good at the same seeds.
+        Also 0 if the number before the last is as good at the same seeds.
         """
         given = {*map(number, self.starts[place])}
         own = number(best[place])
@@ -122,15 +122,15 @@ class Search:
 
 
 def number(override: Override) -> float:
-    """Return the number of an override, NaN if it has none."""
+    """Return the value of an override if it is a number, else NaN."""
     value = None if override.value is None else override.value[0]
     return math.nan if isinstance(value, str | bool | None) else value
 
 
 def numbers_beyond(given: Sequence[float], beyond: int) -> list[float]:
-    """Return the numbers beyond those given, on each side in the ratio of the last two there.
+    """Return `beyond` further numbers on each side, in the ratio of the last two on that side.
 
-    None unless `FEW` positive numbers or more are given, of which not all are whole: those count.
+    Empty for fewer than `FEW` numbers, for numbers that are not positive, and if all are integers.
     """
     order = sorted({*given})
     whole = all(isinstance(each, int) for each in given)

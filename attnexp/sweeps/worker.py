@@ -1,8 +1,8 @@
-"""A worker process: its main function, and how it runs the jobs that it receives.
+"""A worker process: its main function, and how jobs run in it.
 
-It receives groups of jobs through a pipe and sends back their outcomes. A second pipe, its
-lifeline, carries nothing: when the parent process closes it or ends, the worker interrupts what it
-does and ends.
+The worker receives groups of jobs through a pipe and sends back their outcomes. A second pipe, the
+lifeline, carries nothing: when the parent process closes the lifeline or ends, the worker
+interrupts its jobs and ends.
 """
 
 import multiprocessing
@@ -24,7 +24,7 @@ from attnexp.sweeps.job_outcome import GRACE, JobOutcome
 from attnexp.sweeps.run_job import Report, run_job
 
 Serve = Callable[[Any, Connection], bool]
-"""Answers what has arrived through a pipe, and returns whether the process ends now."""
+"""Answers an object received through a pipe, and returns whether the process must end."""
 
 
 def main(
@@ -34,11 +34,11 @@ def main(
     steps: compiled.Answer,
     serve: Serve,
 ) -> None:
-    """Serve what arrives, until a pipe closes or nothing more can be served.
+    """Call `serve` with each received object, until a pipe closes or `serve` returns True.
 
-    The process gets a session of its own, so that Ctrl-C in a terminal does not reach it, these
-    environment variables, and what the parent knows of the compiled `steps`. Its output goes to the
-    logs of its jobs, and nowhere between jobs.
+    The process gets a session of its own, which Ctrl-C in a terminal does not reach, these
+    environment variables, and the parent's knowledge of compiled `steps`. Output goes to the logs
+    of jobs, and nowhere between jobs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setsid"):
@@ -61,7 +61,7 @@ def main(
 
 
 def _interrupt_when_closed(lifeline: Connection) -> None:
-    """Interrupt the process when its lifeline closes, and end it if that does not."""
+    """Interrupt the process when the lifeline closes, and end it if it still runs after GRACE."""
     with suppress(EOFError, OSError):
         lifeline.recv_bytes()
     os.kill(os.getpid(), signal.SIGINT)
@@ -70,7 +70,7 @@ def _interrupt_when_closed(lifeline: Connection) -> None:
 
 
 def serve_jobs(group: dict[int, Job], pipe: Connection) -> bool:
-    """Run a group of jobs and send each outcome; return whether the process is unusable now."""
+    """Run a group of jobs and send each outcome; return whether the process must not be reused."""
     before, remaining, unusable = _global_settings(), set(group), False
 
     def report(number: int, outcome: JobOutcome) -> None:
@@ -103,10 +103,10 @@ def run_jobs(jobs: Mapping[int, Job], report: Report) -> None:
 
 
 def leaves_unusable(outcome: JobOutcome) -> bool:
-    """Return whether a job that ended so may change the next job of its process.
+    """Return whether a job with this outcome may affect the next job of its process.
 
-    It may if it was interrupted or ran out of memory. A failure on a GPU may have broken the
-    process's connection to it, so it counts too.
+    True for a job that was interrupted, ran out of memory, or failed in a process with a GPU, as
+    the failure may have broken the connection to the GPU.
     """
     import torch
 
@@ -117,7 +117,7 @@ def leaves_unusable(outcome: JobOutcome) -> bool:
 
 
 def _global_settings() -> tuple[Any, ...]:
-    """Return the global settings that a job may change and that change the results of jobs."""
+    """Return the global settings that a job may change and on which results depend."""
     import torch
 
     return (

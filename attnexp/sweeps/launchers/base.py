@@ -20,14 +20,14 @@ class Executor(ABC):
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, JobOutcome]]:
-        """Run jobs, and yield each with its outcome as far as that is known.
+        """Run jobs, and yield each job that has an outcome, with the outcome.
 
-        A job that another process runs is `Status.RUNNING`. `on_wait` is called again and again
-        while jobs run; an exception that it raises ends the iteration.
+        A job that another process runs is `Status.RUNNING`. `on_wait` is called repeatedly while
+        jobs run; an exception in `on_wait` ends the iteration.
         """
 
     def cancel(self) -> None:  # noqa: B027  only a launcher of Hydra's waits where nothing ends it
-        """Start no further jobs, and interrupt `run` from another thread if nothing else can."""
+        """Interrupt, from another thread, a `run` that calls no `on_wait` while it waits."""
 
     @abstractmethod
     def stop(self) -> None:

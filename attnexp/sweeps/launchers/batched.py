@@ -14,21 +14,21 @@ from attnexp.sweeps.launchers.local import LocalExecutor
 from attnexp.sweeps.plan import PlannedJob
 
 MAY_DIFFER = ("model", "data", "optim")
-"""The groups of settings whose plain numbers may differ between replicas."""
+"""The groups of settings whose numbers may differ between replicas."""
 
 SEEDS = ("seed", "data_seed")
 """The settings that are seeds; `data_seed` may be null."""
 
 LEAST = 4
-"""Replicas from which on a group is worth a worker of its own."""
+"""The fewest replicas that are worth a worker of their own."""
 
 
 class BatchedExecutor(LocalExecutor):
-    """Trains jobs that differ in their seeds and in plain numbers as replicas of one program.
+    """Trains jobs that differ only in seeds and numbers as replicas of one program.
 
-    A worker process receives up to `size` such jobs at a time, and there are `n_jobs` workers, read
-    as by `LocalExecutor`. No worker
-    stays without a group while another could be parted. Jobs of other shapes are in other groups.
+    A worker process receives up to `size` such jobs at a time. For the number of workers, `n_jobs`,
+    see `LocalExecutor`. Groups are split while workers would be idle. Jobs of other shapes are in
+    other groups.
 
     Raises RequestError for a `size` below 1 and an `n_jobs` of 0.
     """
@@ -68,9 +68,9 @@ def _common(settings: Mapping[str, Any]) -> str:
 
 
 def _whole_numbers(settings: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the whole numbers that may differ: if they are sizes, equal ones belong together.
+    """Return the integers that may differ, by which jobs are sorted: equal sizes train together.
 
-    Whether they are sizes is seen in the worker, which builds the runs.
+    Only the worker, which builds the runs, knows which integers are sizes.
     """
     found = (
         value for path, value in leaves(settings) if path not in SEEDS and _may_differ(path, value)

@@ -1,8 +1,7 @@
 """The executor of a sweep with one of Hydra's launchers: submitit, Ray or another.
 
-The launcher decides where and when a job runs. In the launcher's process the job is sent to a
-worker process, so that a job that crashes does not end the launcher's process, with which other
-jobs would be lost.
+The launcher decides where and when a job runs. The launcher's process sends the job to a worker
+process, so that a job that crashes does not end the launcher's process and lose other jobs.
 """
 
 import base64
@@ -57,7 +56,7 @@ log = logging.getLogger(__name__)
 class HydraLauncherExecutor(Executor):
     """Runs jobs through a launcher of Hydra's.
 
-    The launcher is given `max_batch_size` jobs at a time, or all of them if it is None.
+    The launcher is given `max_batch_size` jobs at a time, or all jobs for None.
     """
 
     def __init__(self, composer: Composer, job_of: JobOf, max_batch_size: int | None) -> None:
@@ -120,7 +119,7 @@ class HydraLauncherExecutor(Executor):
 
 
 def require_programs(hydra: DictConfig) -> None:
-    """Raise RequestError for a program that the launcher of Hydra's settings calls and lacks."""
+    """Raise RequestError if a program that the launcher calls is not on this machine."""
     for program in PROGRAMS.get(hydra.launcher["_target_"], ()):
         if shutil.which(program) is None:
             chosen = hydra.runtime.choices["hydra/launcher"]
@@ -131,11 +130,11 @@ def require_programs(hydra: DictConfig) -> None:
 
 
 class JobLoader(ConfigLoaderImpl):
-    """Reads a job from the one override of that job.
+    """Reads a job from its only override.
 
-    A launcher composes every job again, in its own process or one after another in this one, and
-    passes on nothing but overrides. The override of a job is therefore the job itself, encoded. A
-    process that receives the loader finds the user's modules from then on.
+    A launcher composes every job again, in this process or in another, and passes on nothing but
+    overrides. The override of a job is therefore the encoded job. A process that unpickles the
+    loader finds the user's modules from then on.
     """
 
     def __init__(self, search_path: ConfigSearchPath) -> None:
@@ -149,9 +148,9 @@ class JobLoader(ConfigLoaderImpl):
     def load_sweep_config(
         self, master_config: DictConfig, sweep_overrides: list[str]
     ) -> DictConfig:
-        """Return the configuration of a job, changed so that the launcher writes no file itself.
+        """Return the configuration of a job, with the encoded job in `JOB`.
 
-        It would write into the run folder without holding its lock. The encoded job is in `JOB`.
+        The launcher itself must write no file: it would not hold the lock of the run folder.
         """
         config = _parts(sweep_overrides[0])[0]
         hydra = config.hydra
@@ -165,12 +164,12 @@ class JobLoader(ConfigLoaderImpl):
 
 
 def encoded(job: Job) -> str:
-    """Return a job as text, without values it may have resolved: a launcher writes it to files."""
+    """Return a job as text, without resolved values: a launcher writes the text to files."""
     return base64.b64encode(pickle.dumps((job.config, job.place, job.command))).decode()
 
 
 def decoded(text: str) -> Job:
-    """Return the job that a process of this sweep has encoded, resolved in this one."""
+    """Return the job of an encoded text, resolved in this process."""
     config, place, command = _parts(text)
     return Job(config, resolved(config), place, command)
 
@@ -183,7 +182,7 @@ def _parts(text: str) -> tuple[DictConfig, Place, str | None]:
 class ActiveMarker:
     """A file that exists while a sweep is active, for its jobs on any machine to see.
 
-    A sweep whose process was killed leaves its file, and its jobs go on to their end.
+    After the process of a sweep is killed, the file stays, and the jobs go on to their end.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -207,7 +206,8 @@ class ActiveMarker:
 def run_launched(marker: Path, config: DictConfig) -> JobOutcome:
     """Run the job of a configuration in a worker process and return its outcome.
 
-    A launcher calls it in a process of its own. Without the sweep's marker the job is interrupted.
+    A launcher calls this function in another process. Without the file `marker` the job is
+    interrupted.
     """
 
     def interrupt_if_inactive() -> None:
@@ -227,5 +227,5 @@ def run_launched(marker: Path, config: DictConfig) -> JobOutcome:
 
 @cache
 def _worker() -> WorkerProcess:
-    """Return the worker process of this process. All jobs that a launcher runs here share it."""
+    """Return the worker process of all jobs that a launcher runs in this process."""
     return WorkerProcess()

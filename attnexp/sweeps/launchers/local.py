@@ -98,7 +98,7 @@ class LocalExecutor(Executor):
         return min(count, len(_gpus_of(jobs)) or count)
 
     def _free_worker(self, jobs: Sequence[PlannedJob]) -> WorkerProcess | None:
-        """Return a worker for one of these jobs, or None while as many are busy as may be."""
+        """Return a free worker, started if need be; None while the most workers are busy."""
         count = self._worker_count(jobs)
         free = [worker for worker in self._workers if not worker.busy]
         if len(self._workers) - len(free) >= count:

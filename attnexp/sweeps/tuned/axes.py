@@ -1,4 +1,4 @@
-"""The axes of a sweep that tunes: those that are tuned, those that are compared, and seeds."""
+"""The axes of a sweep that tunes: tuned settings, compared settings, and seeds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from attnexp.sweeps.search import FEW, Choice, number, numbers_beyond
 from attnexp.sweeps.tuned.settings import SEED, TuningSettings
 
 Case = tuple[Choice, Override | None]
-"""A configuration, and the compared seed on whose split of a file it is tuned; None for all."""
+"""A configuration, and the compared seed whose split of a file it is tuned on; None for all."""
 
 
 @dataclass(frozen=True)
 class TunedAxes:
     """The axes of a sweep that tunes.
 
-    `every` are those of a job's line, in their order. Of these, `tuned` are the ones that are
-    tuned, whose values at first are `starts` by name, and `fixed` the others that are no seed.
-    `compared` are the compared seeds, and `seeds` those of the tuning runs, the finals last.
+    `every` are the axes of a job's command line, in order. Among these, `tuned` are the tuned axes,
+    with first values `starts` by name, and `fixed` the others, without seeds. `compared` are the
+    compared seeds, and `seeds` the seeds of tuning runs, the finals last.
     """
 
     every: Sequence[Axis]
@@ -70,7 +70,7 @@ class TunedAxes:
         return cls(every, tuned, fixed, starts, compared, seeds)
 
     def line(self, case: Case, choice: Choice, seed: Override) -> tuple[Override, ...]:
-        """Return the overrides of the job of a case at a choice and a seed."""
+        """Return the overrides of a job: of a case, a choice of tuned values, and a seed."""
         configuration, split = case
         axes, values = (*self.fixed, *self.tuned), (*configuration, *choice)
         own = {DATA_SEED: data_of(split), SEED: seed}
@@ -83,7 +83,7 @@ class TunedAxes:
         return {axis.name: each for axis, each in pairs if len(axis.overrides) > 1}
 
     def label(self, configuration: Choice) -> str:
-        """Return what tells a configuration from the others."""
+        """Return the overrides of a configuration that vary in the sweep, as text."""
         words = [each.text for each in self.varying(configuration).values()]
         return " ".join(words) or "this configuration"
 
@@ -94,7 +94,7 @@ def _differ(values: Sequence[Override]) -> bool:
 
 
 def data_of(split: Override | None) -> Override:
-    """Return the override for the data of a seed, or for those of the run's own seed."""
+    """Return the override of `data_seed`: the seed `split`, or null, which is the run's seed."""
     if split is None:
         return Override(f"{DATA_SEED}=null", (None,))
     return Override(f"{DATA_SEED}={split.typed}", split.value)
@@ -105,6 +105,6 @@ def _seeds(seeds: Sequence[int]) -> tuple[Override, ...]:
 
 
 def _further(name: str, given: Sequence[Override], beyond: int) -> list[Override]:
-    """Return the overrides beyond those given."""
+    """Return the overrides of `numbers_beyond`."""
     numbers = numbers_beyond([*map(number, given)], beyond)
     return [Override(f"{name}={each:g}", (each,)) for each in numbers]

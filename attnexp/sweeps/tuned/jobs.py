@@ -17,16 +17,16 @@ from attnexp.sweeps.tuned.axes import Case, TunedAxes
 from attnexp.sweeps.tuned.settings import TuningSettings
 
 Tried = Mapping[Choice, Sequence[PlannedJob]]
-"""Jobs of a configuration by the tuned values: one for each seed."""
+"""Jobs of a configuration by choice of tuned values, one job for each seed."""
 
 
 @dataclass(frozen=True)
 class Tuned:
     """The result of tuning a configuration: the best choice, and the mean metric of every choice.
 
-    A choice that could not be measured at each of its seeds has None. `at_end` are the settings
-    whose best number is the last one in its direction, though the one next to it is not as good.
-    `without_effect` are those of which no value that was tried changed any number of a run.
+    A choice that was not measured at all of its seeds has None. `at_end` are the settings whose
+    best number is the last one in its direction and better than the one before. `without_effect`
+    are the settings whose tried values changed no number of a run.
     """
 
     metric: str
@@ -37,10 +37,7 @@ class Tuned:
 
 
 class TunedJobs:
-    """The jobs of a sweep that tunes its configurations, those of the arguments.
-
-    Raises RequestError as `TunedAxes.of`.
-    """
+    """The jobs of a sweep that tunes its configurations. Raises RequestError as `TunedAxes.of`."""
 
     def __init__(
         self, composer: Composer, arguments: Sequence[str], settings: TuningSettings
@@ -51,9 +48,9 @@ class TunedJobs:
         self._planned: dict[Choice, PlannedJob] = {}
 
     def tried(self) -> dict[Case, Tried]:
-        """Return the jobs that tune, by configuration, and by seed if seeds split a file.
+        """Return the tuning jobs, by configuration, and by seed if seeds split a file.
 
-        Which jobs are needed depends on the results of those that have ended.
+        Which jobs are needed depends on the results so far.
         """
         found: dict[Case, Tried] = {}
         choice = tuple(own[0] for own in self.axes.starts.values())
@@ -65,7 +62,7 @@ class TunedJobs:
         return found
 
     def _tried(self, case: Case) -> Tried:
-        """Return the jobs that tune a configuration, by the results of those that have ended."""
+        """Return the tuning jobs of a configuration, given the results so far."""
         search = self._search(case)
         counts = search.start()
         if self.settings.beyond or self.settings.finals:
@@ -97,7 +94,7 @@ class TunedJobs:
         """Return the result of tuning for every configuration.
 
         Of equally good choices the first counts. Raises RunFailedError if no choice of a
-        configuration could be measured, and if a run that tunes has not ended.
+        configuration could be measured, and if a tuning run has not ended.
         """
         if not all(map(have_ended, tried.values())):
             raise RunFailedError("runs that tune have not ended: the same command runs them")
@@ -151,7 +148,7 @@ def _is_of_file(settings: Mapping[str, Any]) -> bool:
 
 
 def _changes_nothing(place: int, tried: Tried) -> bool:
-    """Return whether runs that differ in one tuned value alone have the same numbers throughout."""
+    """Return whether all runs that differ only in one tuned value have equal metrics."""
     found: dict[tuple[Choice, Any], list[Mapping[str, float | None]]] = {}
     for choice, jobs in tried.items():
         for job in jobs:

@@ -1,4 +1,4 @@
-"""The record, in the summaries of runs, of how a sweep has tuned their settings."""
+"""Writes into the summaries of runs how a sweep has tuned their settings."""
 
 from collections.abc import Mapping
 
@@ -18,9 +18,9 @@ def record(
     found: Mapping[Case, Tried],
     tuning_run: bool,
 ) -> None:
-    """Add to the finished runs of each configuration how its settings were chosen.
+    """Write into the finished runs of each configuration how its settings were chosen.
 
-    A run that was compared by another sweep remains one.
+    A run that another sweep compared does not become a tuning run.
     """
     settings = jobs.settings
     for case, own in found.items():

@@ -1,4 +1,4 @@
-"""The settings of a sweep that tunes, as `hydra.sweeper` has them with `hydra/sweeper=tuned`."""
+"""The settings of a sweep that tunes: `hydra.sweeper` with `hydra/sweeper=tuned`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ from attnexp.select.configurations import DATA_SEED
 SEED = "seed"
 
 VALIDATED = ("val_", "loo_", "train_")
-"""The beginnings of numbers that the test set has no part in."""
+"""The prefixes of metrics that do not use the test set."""
 
 MOST_BEYOND = 20
-"""The most numbers that are tried beyond an end."""
+"""The largest `beyond`."""
 
 
 @dataclass(frozen=True)
 class TuningSettings:
-    """The settings of a sweep that tunes, each of its type.
+    """The settings of a sweep that tunes.
 
-    `tune` are the tuned settings as `name=values`, `seeds` those of the tuning runs. If `metric`
-    is None, it is the task's metric for selection, which does not use the test set; else the task's
-    decides among choices within `TIE` of the best. Up to `beyond` numbers are tried on each side
-    of `FEW` positive ones or more while the best one is at an end, in the ratio of the last two
-    there. The two best are tried at the seeds `finals` too, and so is each number after them.
+    - `tune` are the tuned settings as `name=values`, `seeds` the seeds of the tuning runs.
+    - `metric` decides, by default the task's metric for selection, which does not use the test set.
+      With another metric the task's decides among choices within `TIE` of the best.
+    - `beyond` is the most numbers that are tried on each side while the best one is at an end: see
+      `numbers_beyond`.
+    - `finals` are further seeds, for the two best choices and each number tried after them.
 
-    Raises RequestError for a tuned seed, a setting twice or a word without values, without seeds,
-    for a seed below 0 or twice, for a metric that may be of the test set, and for `beyond` out of
-    its range.
+    Raises RequestError for a tuned seed, a setting given twice or without values, missing seeds, a
+    seed below 0 or given twice, a metric that may use the test set, and `beyond` out of range.
     """
 
     tune: Sequence[str]

@@ -11,7 +11,7 @@ from attnexp.sweeps.tuned.settings import SEED
 
 
 def show_choices(axes: TunedAxes, chosen: Mapping[Case, Tuned]) -> None:
-    """Show the choice of every configuration, and warn of those at the end of their values."""
+    """Show the choice of every configuration, and warn of best values that are the last ones."""
     (first, _), one = next(iter(chosen.items()))
     seed = [SEED] if any(split for _, split in chosen) else []
     titles = [*axes.varying(first), *seed, *axes.starts, one.metric, "failed"]

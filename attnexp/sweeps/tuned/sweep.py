@@ -1,4 +1,4 @@
-"""How a sweep that tunes runs: rounds of jobs that tune, the choices, and the compared jobs."""
+"""Runs a sweep that tunes: rounds of tuning jobs, the choices, and the compared jobs."""
 
 import math
 from functools import partial
@@ -56,7 +56,7 @@ def tuned_sweep(jobs: TunedJobs, max_batch_size: int | None, dry_run: bool) -> N
 
 
 def _run_tuning(jobs: TunedJobs, plan: Plan, executor: Executor) -> dict[Case, Tried]:
-    """Run the jobs that tune, then those that their results ask for, and return all of them."""
+    """Run the tuning jobs, then the jobs that their results ask for, and return all of them."""
     composer, known = jobs.composer, set[Path]()
     while True:
         try:

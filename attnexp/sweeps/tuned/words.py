@@ -1,4 +1,4 @@
-"""The words by which cards and claims tune each row alike."""
+"""The arguments by which cards and claims tune each row alike."""
 
 import json
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ TUNED_AT = 1000
 """The seed at which settings are tuned. It is not compared."""
 
 FINALS = (1001, 1002)
-"""The seeds at which the two best settings are tried too."""
+"""The further seeds at which the two best choices are tried."""
 
 BEYOND = 2
-"""The further values that are tried on each side while the best one is at an end."""
+"""The most values that are tried on each side while the best one is at an end."""
 
 
 def tuning_words(tune: Sequence[str], metric: str | None = None) -> list[str]:
-    """Return the words that tune settings, each as `NAME=VALUE,...`; none without a setting.
+    """Return the arguments that tune settings, each given as `NAME=VALUE,...`; empty for none.
 
-    `metric` chooses, by default that of the task.
+    `metric` decides, by default the task's.
     """
     if not tune:
         return []
@@ -32,7 +32,7 @@ def tuning_words(tune: Sequence[str], metric: str | None = None) -> list[str]:
 
 
 def _numbers(tuned: str) -> list[float]:
-    """Return the values of `NAME=VALUE,...`, none unless all of them are numbers."""
+    """Return the values of `NAME=VALUE,...`; empty unless all are numbers."""
     values = tuned.partition("=")[2].split(",")
     with suppress(ValueError):
         return [int(value) if value.isdecimal() else float(value) for value in values]
