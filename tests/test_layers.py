@@ -62,7 +62,7 @@ MOST_LINES = {
     "estimators": 235,
     "attention": 1_074,
     "architectures": 1_893,
-    "d2l": 788,
+    "d2l": 946,
     "data": 2_298,
     "tasks": 982,
     "runs": 1_983,

@@ -1,8 +1,9 @@
 """The names of Dive into Deep Learning for its chapters on attention, over attnexp's parts.
 
 Signatures, parameters by name, outputs and `attention_weights` are those of the package d2l 1.0.3,
-and of 0.17 for `NWKernelRegression`, to rounding. `attnexp docs coming_from` lists all
-that differs.
+to rounding. Of d2l 0.17, the code of the Chinese edition, are `NWKernelRegression`, `Animator`,
+`sequence_mask`, `load_data_nmt`, `train_seq2seq` and `predict_seq2seq`, and layers also take the
+sizes of their inputs. `attnexp docs coming_from` lists all that differs.
 
 `plt` is matplotlib.pyplot, and the book's names for functions of tensors, such as `concat`, are
 PyTorch's. For names of other chapters, `INSTEAD` has a substitute of attnexp's or PyTorch's.
@@ -12,8 +13,15 @@ from typing import Any
 
 from attnexp.core.errors import nearest_text
 from attnexp.d2l.devices import cpu, gpu, num_gpus, try_all_gpus, try_gpu
-from attnexp.d2l.figures import plot, set_axes, set_figsize, show_heatmaps, use_svg_display
-from attnexp.d2l.functions import ALIASES, add_to_class, check_len, check_shape
+from attnexp.d2l.figures import (
+    Animator,
+    plot,
+    set_axes,
+    set_figsize,
+    show_heatmaps,
+    use_svg_display,
+)
+from attnexp.d2l.functions import ALIASES, add_to_class, check_len, check_shape, sequence_mask
 from attnexp.d2l.layers import (
     AdditiveAttention,
     AddNorm,
@@ -34,6 +42,8 @@ from attnexp.d2l.seq2seq import (
     Seq2Seq,
     Seq2SeqEncoder,
     init_seq2seq,
+    predict_seq2seq,
+    train_seq2seq,
 )
 from attnexp.d2l.training import (
     Classifier,
@@ -43,13 +53,14 @@ from attnexp.d2l.training import (
     ProgressBoard,
     Trainer,
 )
-from attnexp.d2l.translation import MTFraEng, Vocab, bleu
+from attnexp.d2l.translation import MTFraEng, Vocab, bleu, load_data_nmt
 from attnexp.normalizers.softmax import masked_softmax
 
 __all__ = [
     "GRU",
     "AddNorm",
     "AdditiveAttention",
+    "Animator",
     "AttentionDecoder",
     "Classifier",
     "DataModule",
@@ -78,12 +89,16 @@ __all__ = [
     "cpu",
     "gpu",
     "init_seq2seq",
+    "load_data_nmt",
     "masked_softmax",
     "num_gpus",
     "plot",
+    "predict_seq2seq",
+    "sequence_mask",
     "set_axes",
     "set_figsize",
     "show_heatmaps",
+    "train_seq2seq",
     "try_all_gpus",
     "try_gpu",
     "use_svg_display",
@@ -92,7 +107,6 @@ __all__ = [
 INSTEAD = {
     "SyntheticRegressionData": "`attnexp data=sine_v1` has curves of numbers",
     "TimeMachine": "`attnexp data=text` has text, and MTFraEng is here",
-    "load_data_nmt": "MTFraEng(batch_size) has sentence pairs, as `attnexp data=pairs` does",
     "read_data_nmt": "MTFraEng(batch_size) has sentence pairs, as `attnexp data=pairs` does",
     "download": "attnexp downloads nothing, and `attnexp data=pairs data.path=FILE` reads yours",
     "extract": "attnexp downloads nothing, and `attnexp data=pairs data.path=FILE` reads yours",
@@ -100,7 +114,6 @@ INSTEAD = {
         ("preprocess_nmt", "tokenize_nmt", "truncate_pad", "build_array_nmt"),
         "MTFraEng(batch_size) reads, splits and pads sentence pairs, as `attnexp data=pairs` does",
     ),
-    "sequence_mask": "X * (arange(X.shape[1]) < valid_len[:, None]) is it",
     "transpose_qkv": "it is a method, MultiHeadAttention.transpose_qkv",
     "transpose_output": "it is a method, MultiHeadAttention.transpose_output",
     "EncoderBlock": "TransformerEncoderBlock is it since d2l 1.0",
@@ -124,11 +137,8 @@ INSTEAD = {
     "TransformerDecoder": "`attnexp data=pairs arch=transformer` has the decoder",
     "RNN": "torch.nn.RNN is it, and GRU is here",
     "SGD": "torch.optim.SGD is it, as `attnexp optim=sgd`",
-    "train_seq2seq": "Trainer(max_epochs).fit(model, data) trains, as `attnexp data=pairs` does",
-    "predict_seq2seq": "Seq2Seq.predict_step decodes, as `attnexp decode` does",
     "MaskedSoftmaxCELoss": "torch.nn.CrossEntropyLoss(ignore_index=...) is it",
     "grad_clipping": "Trainer(gradient_clip_val=...) clips, as `train.clip_norm` of attnexp does",
-    "Animator": "ProgressBoard is here, and `attnexp plot` draws runs",
     "Accumulator": "a list serves, and `attnexp show` has the numbers of a run",
     "Timer": "`attnexp show` has the time of a run",
     "show_images": "matplotlib.pyplot.imshow draws images, show_heatmaps is here",

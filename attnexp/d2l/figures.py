@@ -93,6 +93,53 @@ def _rows(values: Any) -> list[Any]:
     return [values] if alone else list(values)
 
 
+class Animator:
+    """Lines that grow while a loop trains, of d2l 0.17. `X` and `Y` have the points of each."""
+
+    def __init__(
+        self,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        legend: Sequence[str] | None = None,
+        xlim: Sequence[float] | None = None,
+        ylim: Sequence[float] | None = None,
+        xscale: str = "linear",
+        yscale: str = "linear",
+        fmts: Sequence[str] = ("-", "m--", "g-.", "r:"),
+        nrows: int = 1,
+        ncols: int = 1,
+        figsize: tuple[float, float] = (3.5, 2.5),
+    ) -> None:
+        from matplotlib import pyplot as plt
+
+        use_svg_display()
+        self.fig, axes = plt.subplots(nrows, ncols, figsize=figsize, squeeze=False)
+        self.axes = list(axes.flat)
+        self.fmts = fmts
+        self.looks = (xlabel, ylabel, xlim, ylim, xscale, yscale, legend)
+        self.X: list[list[float]] = []
+        self.Y: list[list[float]] = []
+
+    def add(self, x: Any, y: Any) -> None:
+        """Add a point to each line, at one x or at one each. One with None has no point."""
+        ys = y if hasattr(y, "__len__") else [y]
+        xs = x if hasattr(x, "__len__") else [x] * len(ys)
+        self.X = self.X or [[] for _ in ys]
+        self.Y = self.Y or [[] for _ in ys]
+        for i, (a, b) in enumerate(zip(xs, ys, strict=True)):
+            if a is not None and b is not None:
+                self.X[i].append(float(a))
+                self.Y[i].append(float(b))
+        self.axes[0].cla()
+        for line_x, line_y, style in zip(self.X, self.Y, self.fmts, strict=False):
+            self.axes[0].plot(line_x, line_y, style)
+        set_axes(self.axes[0], *self.looks)
+        display = notebook_display()
+        if display:
+            display.display(self.fig)
+            display.clear_output(wait=True)
+
+
 def show_heatmaps(
     matrices: Float[Tensor, "rows columns queries keys"],
     xlabel: str,

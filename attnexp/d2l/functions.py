@@ -30,6 +30,12 @@ def add_to_class(Class: type) -> Callable[[Any], Any]:
     return add
 
 
+def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
+    """Return X with `value` from the valid length of each row on, of d2l 0.17. X stays as it is."""
+    beyond = torch.arange(X.shape[1], device=X.device) >= valid_len[:, None]
+    return X.masked_fill(beyond.reshape(*beyond.shape, *[1] * (X.dim() - 2)), value)
+
+
 def _method(name: str) -> Callable[..., Any]:
     return lambda x, *args, **kwargs: methodcaller(name, *args, **kwargs)(x)
 

@@ -49,12 +49,18 @@ class AdditiveAttention(nn.Module):
     """w_v' tanh(W_q q + W_k k) as the score, with `num_hiddens` units.
 
     It is the formula of `attnexp.scores.additive.Additive`, whose sizes must be known before.
-    Here the sizes of queries and keys are those of the first call.
+    Here the sizes of queries and keys are those of the first call, or given before `num_hiddens` as
+    in d2l 0.17: `AdditiveAttention(key_size, query_size, num_hiddens, dropout)`.
     """
 
     attention_weights: Tensor
 
-    @was("key_size, query_size, num_hiddens, dropout")
+    @was(
+        "key_size, query_size, num_hiddens, dropout",
+        W_k="key_size",
+        W_q="query_size",
+        w_v="num_hiddens",
+    )
     def __init__(self, num_hiddens: int, dropout: float) -> None:
         super().__init__()
         self.W_k = nn.LazyLinear(num_hiddens, bias=False)
@@ -81,10 +87,17 @@ class MultiHeadAttention(nn.Module):
     """W_o [head_1; ...; head_h] with head_i = attention(W_q^i q, W_k^i k, W_v^i v).
 
     Weights of the last call are in `attention.attention_weights`, (batch * num_heads, queries,
-    keys). The sizes of queries, keys and values are those of the first call.
+    keys). The sizes of queries, keys and values are those of the first call, or given first as in
+    d2l 0.17: `MultiHeadAttention(key_size, query_size, value_size, num_hiddens, ...)`.
     """
 
-    @was("key_size, query_size, value_size, num_hiddens, num_heads, dropout, bias")
+    @was(
+        "key_size, query_size, value_size, num_hiddens, num_heads, dropout, bias",
+        W_q="query_size",
+        W_k="key_size",
+        W_v="value_size",
+        W_o="num_hiddens",
+    )
     def __init__(
         self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False
     ) -> None:
@@ -144,9 +157,16 @@ class PositionalEncoding(nn.Module):
 
 
 class PositionWiseFFN(nn.Module):
-    """W_2 relu(W_1 x + b_1) + b_2 at each position."""
+    """W_2 relu(W_1 x + b_1) + b_2 at each position.
 
-    @was("ffn_num_input, ffn_num_hiddens, ffn_num_outputs")
+    The size of x is that of the first call, or given first as in d2l 0.17, `ffn_num_input`.
+    """
+
+    @was(
+        "ffn_num_input, ffn_num_hiddens, ffn_num_outputs",
+        dense1="ffn_num_input",
+        dense2="ffn_num_hiddens",
+    )
     def __init__(self, ffn_num_hiddens: int, ffn_num_outputs: int) -> None:
         super().__init__()
         self.dense1 = nn.LazyLinear(ffn_num_hiddens)

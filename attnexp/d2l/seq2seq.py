@@ -1,12 +1,17 @@
 """The encoders and decoders of Dive into Deep Learning."""
 
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from attnexp.d2l.figures import Animator
+from attnexp.d2l.functions import sequence_mask
 from attnexp.d2l.training import Classifier, Module
 
 
@@ -152,3 +157,68 @@ class Seq2Seq(EncoderDecoder):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Return Adam over all parameters."""
         return torch.optim.Adam(self.parameters(), lr=self.lr)
+
+
+def train_seq2seq(
+    net: Any,
+    data_iter: Iterable[Sequence[Tensor]],
+    lr: float,
+    num_epochs: int,
+    tgt_vocab: Any,
+    device: torch.device,
+) -> None:
+    """Train an encoder-decoder on batches of `load_data_nmt`, as d2l 0.17: Adam, norms up to 1.
+
+    The loss of a sequence is the mean over steps of the cross-entropy, 0 at padding. At the end the
+    sum of losses over the symbols of the last epoch is printed, and the symbols per second.
+    """
+    net.apply(init_seq2seq)
+    net.to(device).train()
+    optimizer = torch.optim.Adam(net.parameters(), lr=lr)
+    animator = Animator(xlabel="epoch", ylabel="loss", xlim=[0, num_epochs])
+    loss = symbols = speed = 0.0
+    for epoch in range(1, num_epochs + 1):
+        start, loss, symbols = time.perf_counter(), 0.0, 0.0
+        for batch in data_iter:
+            src, src_valid_len, tgt, tgt_valid_len = (each.to(device) for each in batch)
+            given = F.pad(tgt[:, :-1], (1, 0), value=tgt_vocab["<bos>"])
+            outputs = net(src, given, src_valid_len)
+            outputs = outputs[0] if isinstance(outputs, tuple) else outputs  # a class of 0.17
+            losses = F.cross_entropy(outputs.transpose(1, 2), tgt, reduction="none")
+            total = sequence_mask(losses, tgt_valid_len).mean(dim=1).sum()
+            optimizer.zero_grad()
+            total.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1)
+            optimizer.step()
+            loss, symbols = loss + total.item(), symbols + tgt_valid_len.sum().item()
+        speed = symbols / (time.perf_counter() - start)
+        if epoch % 10 == 0:
+            animator.add(epoch, loss / symbols)
+    sys.stdout.write(f"loss {loss / symbols:.3f}, {speed:.1f} tokens/sec on {device}\n")
+
+
+def predict_seq2seq(
+    net: Any,
+    src_sentence: str,
+    src_vocab: Any,
+    tgt_vocab: Any,
+    num_steps: int,
+    device: torch.device,
+    save_attention_weights: bool = False,
+) -> tuple[str, list[Any]]:
+    """Return the greedy translation of a sentence whose symbols are between spaces, as d2l 0.17.
+
+    It ends before `<eos>` or after `num_steps` symbols. The weights are those of each step, with
+    that of `<eos>`, if they are asked for. The model is left in evaluation mode.
+    """
+    net.eval()
+    symbols = [*src_sentence.lower().split(" "), "<eos>"][:num_steps]
+    filled = [*symbols, *["<pad>"] * (num_steps - len(symbols))]
+    src, bos = torch.tensor([src_vocab[filled]]), torch.tensor([[tgt_vocab["<bos>"]]])
+    batch = (src, bos, torch.tensor([len(symbols)]), bos)
+    found, weights = EncoderDecoder.predict_step(
+        net, batch, device, num_steps, save_attention_weights
+    )
+    answer = tgt_vocab.to_tokens(found[0].tolist())
+    length = answer.index("<eos>") if "<eos>" in answer else num_steps
+    return " ".join(answer[:length]), weights[: length + 1]

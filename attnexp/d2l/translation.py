@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from attnexp.d2l.training import DataModule
 from attnexp.data.pair_files import read_pairs
@@ -95,7 +96,7 @@ class MTFraEng(DataModule):
         self.num_steps = num_steps
         self.num_train = num_train
         self.num_val = num_val
-        pairs = (*SHORT, *_sentences())
+        pairs = _pairs()
         if num_train + num_val > len(pairs):
             raise ValueError(
                 f"num_train and num_val must add up to at most {len(pairs)}, the pairs that are "
@@ -141,8 +142,29 @@ class MTFraEng(DataModule):
 
 
 @cache
-def _sentences() -> tuple[tuple[str, str], ...]:
-    return tuple(read_pairs(SENTENCES, digest(SENTENCES) or "", 1, 2)[0])
+def _pairs() -> tuple[tuple[str, str], ...]:
+    return *SHORT, *read_pairs(SENTENCES, digest(SENTENCES) or "", 1, 2)[0]
+
+
+def load_data_nmt(
+    batch_size: int, num_steps: int, num_examples: int | None = 600
+) -> tuple[DataLoader[tuple[Tensor, ...]], Vocab, Vocab]:
+    """Return batches of d2l 0.17 and the vocabularies of both languages, from `MTFraEng`'s pairs.
+
+    A batch has sources, their valid lengths, targets and theirs. They are shuffled. None is all
+    pairs that are built in, and more raise ValueError.
+    """
+    most = len(_pairs())
+    count = most if num_examples is None else num_examples
+    if not 1 <= count <= most:
+        raise ValueError(
+            f"num_examples must be from 1 to {most}, the pairs that are built in, got {count}"
+        )
+    data = MTFraEng(batch_size, num_steps, num_train=count, num_val=0)
+    src, _, src_valid_len, tgt = data.arrays
+    tgt_valid_len = (tgt != data.tgt_vocab["<pad>"]).sum(dim=1).int()
+    batches = data.get_tensorloader((src, src_valid_len, tgt, tgt_valid_len), train=True)
+    return batches, data.src_vocab, data.tgt_vocab
 
 
 def bleu(pred_seq: str, label_seq: str, k: int) -> float:

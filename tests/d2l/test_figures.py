@@ -85,3 +85,25 @@ def test_heatmaps_have_a_panel_for_each_map():
     assert [axes.get_ylabel() for axes in panels] == ["Queries", "", "", "Queries", "", ""]
     assert (panels[4].images[0].get_array() == torch.eye(4).numpy()).all()
     assert figure._repr_png_()[:4] == b"\x89PNG"
+
+
+def test_an_animator_has_the_points_that_it_is_given():
+    animator = d2l.Animator("epoch", "loss", legend=["a", "b"], xlim=[1, 5], yscale="log")
+    animator.add(1, (2.0, None))
+    animator.add(2, (torch.tensor(3.0), 0.5))
+    animator.add((3, 4), (1, 0.25))
+    assert drawn() == [([1, 2, 3], [2, 3, 1]), ([2, 4], [0.5, 0.25])]
+    assert animator.X == [[1, 2, 3], [2, 4]]
+    assert animator.Y == [[2, 3, 1], [0.5, 0.25]]
+    (axes,) = animator.axes
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("epoch", "loss", "log")
+    assert axes.get_xlim() == (1, 5)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_an_animator_of_one_line_draws_in_the_first_of_its_axes():
+    animator = d2l.Animator(nrows=1, ncols=2, figsize=(5, 2))
+    animator.add(1, 7)
+    assert [len(axes.lines) for axes in animator.axes] == [1, 0]
+    assert list(animator.fig.get_size_inches()) == [5, 2]
+    assert (animator.X, animator.Y) == ([[1]], [[7]])

@@ -59,3 +59,18 @@ def test_functions_of_tensors_are_pytorchs():
     assert d2l.to(X, d2l.cpu()) is X
     assert d2l.size(X) == 6
     assert d2l.repeat(d2l.eye(1), 2, 1).shape == (2, 1)
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (2, 4, 3)])
+def test_a_sequence_is_masked_from_its_length_on(shape):
+    X = torch.rand(shape)
+    before, expected = X.clone(), X.clone()
+    lengths = [1, 3]
+    for row, length in enumerate(lengths):
+        for step in range(length, 4):
+            expected[row, step] = -5
+    assert d2l.sequence_mask(X, torch.tensor(lengths), value=-5).equal(expected)
+    assert X.equal(before)
+    assert d2l.sequence_mask(X, torch.tensor([0, 4]))[0].count_nonzero() == 0
+    weights = torch.ones(2, 4, dtype=torch.long)
+    assert d2l.sequence_mask(weights, torch.tensor(lengths)).sum().item() == 4

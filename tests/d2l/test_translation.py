@@ -41,6 +41,42 @@ def test_the_sentences_of_the_books_cells_are_known():
     assert data.arrays[0].shape == (640, 9)
 
 
+def test_batches_of_0_17_are_the_pairs_with_the_lengths_of_both():
+    batches, src_vocab, tgt_vocab = d2l.load_data_nmt(64, 10)
+    assert [len(batch[0]) for batch in batches] == [*9 * [64], 24]
+    data = d2l.MTFraEng(64, 10, num_train=600, num_val=0)
+    assert src_vocab.idx_to_token == data.src_vocab.idx_to_token
+    assert tgt_vocab.idx_to_token == data.tgt_vocab.idx_to_token
+    found = []
+    for batch in batches:
+        for source, source_length, target, target_length in zip(*batch, strict=True):
+            for ids, vocab, length in [
+                (source, src_vocab, source_length),
+                (target, tgt_vocab, target_length),
+            ]:
+                symbols = vocab.to_tokens(ids)
+                assert len(symbols) == 10
+                assert all(symbol != "<pad>" for symbol in symbols[: length.item()])
+                assert all(symbol == "<pad>" for symbol in symbols[length.item() :])
+            found.append((*source.tolist(), *target.tolist()))
+    expected = [
+        (*source.tolist(), *target.tolist())
+        for source, target in zip(data.arrays[0], data.arrays[3], strict=True)
+    ]
+    assert found != expected
+    assert sorted(found) == sorted(expected)
+
+
+def test_batches_of_0_17_are_of_as_many_pairs_as_asked_for():
+    for count, expected in ((20, 20), (None, 917)):
+        batches, _, _ = d2l.load_data_nmt(8, 4, num_examples=count)
+        assert sum(len(batch[0]) for batch in batches) == expected
+    for count in (0, 918):
+        sentence = f"^num_examples must be from 1 to 917, .* built in, got {count}$"
+        with pytest.raises(ValueError, match=sentence):
+            d2l.load_data_nmt(8, 4, count)
+
+
 def test_numbers_of_pairs_are_checked():
     sentence = (
         "^num_train and num_val must add up to at most 917, the pairs that are built in, "
