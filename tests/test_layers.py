@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 900,
     "attend": 385,
     "course": 497,
-    "cli": 2_387,
+    "cli": 2_389,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -63,6 +63,15 @@ class GatheredOptions:
     explain: bool = False
     costs: bool = False
 
+    def check(self, runs: bool, sort: str | None, top: int, metric: Sequence[str]) -> None:
+        """Raise RequestError for options that exclude each other; name one without effect."""
+        if runs:
+            self.require_none()
+        elif self.over:
+            self.require_no_more(sort, top, metric)
+        if self.looks is not None:
+            console.warn_aside(NO_LOOKS)
+
     def require_none(self) -> None:
         """Raise RequestError for an option that is given, where rows do not gather runs."""
         given = {
@@ -114,12 +123,7 @@ def main(
         top: the best rows by the metric, of those on the same data
     """
     output = tables.asked()
-    if runs:
-        gathered.require_none()
-    elif gathered.over:
-        gathered.require_no_more(sort, top, metric)
-    if gathered.looks is not None:
-        console.warn_aside(NO_LOOKS)
+    gathered.check(runs, sort, top, metric)
     from attnexp.select.collect import OUTPUTS, collect_asked
     from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name
