@@ -1,6 +1,6 @@
 """The packages that only some choices and options need."""
 
-from importlib.util import find_spec
+import importlib.util
 
 from attnexp.core.errors import RequestError
 
@@ -10,5 +10,5 @@ def require_package(package: str, source: str, what: str) -> None:
 
     `source` is what pip installs for it, such as `attnexp[nile]`.
     """
-    if find_spec(package) is None:
+    if importlib.util.find_spec(package) is None:
         raise RequestError(f"{what} needs the package {package}: pip install '{source}'")
