@@ -17,7 +17,7 @@ from attnexp.plots.style import (
     text_width,
     wrapped,
 )
-from attnexp.select.configurations import DATA_SEED, Comparison, is_data
+from attnexp.select.configurations import Comparison, differing_data
 from attnexp.select.frame import make_frame
 from attnexp.select.number import with_numbers
 from attnexp.stats.sequential import FEWEST
@@ -76,6 +76,5 @@ def _table(comparisons: Sequence[Comparison], options: Options) -> TasksTable:
     runs = [run for comparison in comparisons for run in runs_of(comparison)]
     asked = [options.metric] if options.metric else []
     frame = with_numbers(make_frame(runs, options.style.names), asked)
-    over = [name for name in frame.differing if is_data(name) and name != DATA_SEED]
     metrics = tuple(name for name in asked if name in frame.metrics)
-    return over_tasks(frame, over, TableRequest(metrics=metrics))
+    return over_tasks(frame, differing_data(frame), TableRequest(metrics=metrics))

@@ -107,7 +107,7 @@ def best_runs(
     """
     frame = without_tuning_runs(frame)[0]
     asked = [sort] if sort in frame.better else metrics[:1]
-    data = [name for name in frame.differing if is_data(name) and name != DATA_SEED]
+    data = differing_data(frame)
     best: list[int] = []
     ranked: dict[str, None] = {}
     for own in frame.groups([*data, *([] if asked else ["primary"])]):
@@ -167,6 +167,11 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
         Comparison(name, tuple(_named(own, frame.differing)))
         for name, own in zip(names, frame.groups(on_data), strict=True)
     ]
+
+
+def differing_data(frame: Frame) -> list[str]:
+    """Return the columns of the data in which runs differ, without `data_seed`."""
+    return [name for name in frame.differing if is_data(name) and name != DATA_SEED]
 
 
 def is_data(name: str) -> bool:

@@ -1,5 +1,6 @@
 """Tables of rows compared over tasks, such as data sets, with possibly unlike metrics."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -7,7 +8,7 @@ from functools import cached_property
 from attnexp.core.console import count_text, number_text, setting_text
 from attnexp.core.errors import RequestError, none_of
 from attnexp.core.language import translate
-from attnexp.select.configurations import DATA_SEED, is_data
+from attnexp.select.configurations import differing_data, is_data
 from attnexp.select.frame import Frame, varying
 from attnexp.select.tasks import OverTasks
 from attnexp.stats.compare import Difference, Standing, Word
@@ -76,6 +77,13 @@ class TasksTable:
         return OverTasks(tasks, len(places), self.ahead_by)
 
     @cached_property
+    def told(self) -> list[Counter[Word]]:
+        """The number of tasks by verdict on each row against the best, none without a best row."""
+        best = self.compared.best
+        nothing = [Counter[Word]() for _ in self.names.firsts]
+        return nothing if best is None else self.compared.verdicts(best)
+
+    @cached_property
     def entries(self) -> dict[int, TableEntry]:
         """The rows by number, the best first; rows without a rank are last."""
         return {row: self.names.firsts[row] for row in self.compared.order}
@@ -103,7 +111,7 @@ def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> Task
         raise RequestError(f"--by {twice[0]}: rows are in a task, and {option} tells tasks apart")
     groups = {_task_name(own, over): own for own in frame.groups(over)}
     for name, own in groups.items():
-        if mixed := [each for each in own.differing if _is_other_data(each) and each not in over]:
+        if mixed := [each for each in differing_data(own) if each not in over]:
             raise RequestError(f"{option}: {name}: runs differ in {mixed[0]}: add it to --over")
     by = request.by or _inside([*groups.values()], over)
     if not by:
@@ -134,10 +142,6 @@ def _task_name(frame: Frame, over: Sequence[str]) -> str:
     return ", ".join(setting_text(frame.data[each].iat[0]) for each in over)
 
 
-def _is_other_data(name: str) -> bool:
-    return is_data(name) and name != DATA_SEED
-
-
 def _inside(groups: Sequence[Frame], over: Sequence[str]) -> tuple[str, ...]:
     """Return the default columns of rows: the model, and the settings that differ inside tasks."""
     first = ["model"] if "model" in groups[0].choices and "model" not in over else []
@@ -160,8 +164,7 @@ def _of_task(task: str, tables: Sequence[ResultsTable]) -> ResultsTable:
 def over_report(table: TasksTable, limit: int = 0) -> Report:
     """Return the report on rows compared over tasks: the table, the verdict and the notes."""
     names, best = table.names, table.compared.best
-    told = None if best is None else table.compared.verdicts(best)
-    lines = [_line(table, row, None if told is None else told[row]) for row in table.entries]
+    lines = [_line(table, row) for row in table.entries]
     kept = lines[: limit or None]
     margin = f" by more than {number_text(table.ahead_by)}" if table.ahead_by else ""
     other = "the best row" if best is None else table.name(best)
@@ -178,13 +181,13 @@ def over_report(table: TasksTable, limit: int = 0) -> Report:
     return Report([grid], [*_notes(table)], [*_verdicts(table)], renaming=names.frame.renaming)
 
 
-def _line(table: TasksTable, row: int, told: Mapping[Word, int] | None) -> Line:
-    """Return the line of a row; `told` counts the tasks by verdict against the best row."""
+def _line(table: TasksTable, row: int) -> Line:
+    """Return the line of a row."""
     compared, names, entry = table.compared, table.names, table.entries[row]
     standing, labels, best = compared.standings[row], names.labels(entry), compared.best
     found, rank = standing.difference, compared.ranks[row]
     net = None if found is None else _net(found)
-    counts = None if found is None or told is None else _counts(told)
+    counts = None if found is None or best is None else _counts(table.told[row])
     ahead = None if best in (None, row) else compared.chances[row, best].item()
     record = {names.titles[name]: value for name, value in labels.items()} | {
         "tasks": len(compared.values[row]),
@@ -310,7 +313,7 @@ def _tied_notes(table: TasksTable) -> Iterator[str]:
             f"{names} are not told apart over tasks; about {needed[row]} tasks would detect a "
             "difference of this size with 80% power"
         )
-    told = compared.verdicts(best)
+    told = table.told
     if apart := [table.name(row) for row in tied if told[row].keys() & {Word.BETTER, Word.WORSE}]:
         values = ", ".join(table.over)
         yield (
