@@ -146,7 +146,7 @@ class Claim(Written, frozen=True, kw_only=True):
         return verdict.text if self.same_task else CARRIES_OVER.get(verdict.word, verdict.text)
 
     def require_numbers(self, evidence: Evidence) -> None:
-        """Raise RequestError for a deciding number that was not measured.
+        """Raise RequestError for a deciding number, or a `tune_by`, that was not measured.
 
         `evidence` comes from the first job of each sweep, and the first seed of computed points. If
         a job diverged, nothing is checked.
@@ -154,7 +154,7 @@ class Claim(Written, frozen=True, kw_only=True):
         if any(run.summary.diverged for run in evidence.runs):
             return
         known = evidence.names()
-        for name in self.decision().numbers():
+        for name in filter(None, [*self.decision().numbers(), self.tune_by]):
             if name not in known:
                 near = nearest_text(name, known)
                 raise RequestError(f"the first job of the claim has no number '{name}'.{near}")

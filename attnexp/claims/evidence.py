@@ -112,11 +112,9 @@ class Evidence:
             rates = sorted({float(rate) for rate in given if isinstance(rate, int | float)})
             values = ", ".join(map(number_text, rates))
             return f"{'one rate' if len(rates) == 1 else 'rates'}, not tuned: {values}"
-        rows = dict(
-            zip(zip(*(frame.data[name] for name in names), strict=True), trained, strict=True)
-        )
+        rows = zip(zip(*(frame.data[name] for name in names), strict=True), trained, strict=True)
         tried = "; ".join(f"{name}={','.join(own)}" for name, own in tuned.values.items())
-        chosen = [f"{' '.join(map(str, row))} {_chosen(run)}" for row, run in rows.items()]
+        chosen = dict.fromkeys(f"{' '.join(map(str, row))} {_chosen(run)}" for row, run in rows)
         return f"tuned for each row, {tried}: {', '.join(chosen)}"
 
     def last_pass(self, metric: str, where: str | None = None) -> float | None:

@@ -4,6 +4,7 @@ import pytest
 
 from attnexp.claims.evidence import Evidence
 from attnexp.core.errors import RequestError
+from attnexp.runs.summary import Tuning
 
 
 def test_a_detail_of_runs_is_a_number_by_its_place(loaded):
@@ -16,3 +17,19 @@ def test_a_detail_of_runs_is_a_number_by_its_place(loaded):
         Evidence([runs[0], runs[0]]).sample("exact_match_by_length@16")
     with pytest.raises(RequestError, match="none of the 2 runs fits seed=9"):
         Evidence(runs).sample("exact_match_by_length@16", "seed=9")
+
+
+def test_all_tuned_rates_of_a_mechanism_are_named(loaded):
+    tuning = Tuning({"optim.lr": ["0.001", "0.01"]}, "val_loss", [1000], tuning_run=False)
+    runs = [
+        loaded(
+            {"seed": 0, "optim.lr": rate, "data.length": length},
+            choices={"model": model},
+            metrics={"steps": 10},
+            tuning=tuning,
+        )
+        for model, length, rate in [("dot", 8, 0.001), ("dot", 16, 0.01), ("additive", 8, 0.01)]
+    ]
+    assert Evidence(runs).rates() == (
+        "tuned for each row, optim.lr=0.001,0.01: dot 0.001, dot 0.01, additive 0.01"
+    )

@@ -335,9 +335,21 @@ def test_a_prediction_that_changed_after_the_runs_is_told(write, claims, stored,
 
 
 @pytest.mark.slow
-def test_the_first_job_finds_a_mistyped_metric(write, claims, stored):
-    write(changed(MINE, "metric: loo_mse", "metric: lo_mse"))
-    assert "has no number 'lo_mse'. Did you mean 'loo_mse'" in claims("mine", code=2)
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        ("metric: loo_mse", "metric: lo_mse", "has no number 'lo_mse'. Did you mean 'loo_mse'"),
+        (
+            "seeds: 6",
+            'seeds: 6\ntune: ["model.width=0.5,1.0"]\ntune_by: loo_msf',
+            "has no number 'loo_msf'. Did you mean 'loo_mse'",
+        ),
+    ],
+    ids=["metric", "tune_by"],
+)
+def test_the_first_job_finds_a_mistyped_metric(write, claims, stored, right, wrong, sentence):
+    write(changed(MINE, right, wrong))
+    assert sentence in claims("mine", code=2)
     assert len(list(stored.glob("*/summary.json"))) == 2
 
 
