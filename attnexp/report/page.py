@@ -61,13 +61,14 @@ class Dots(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """A section with a table; `compared` are words for the top of the page."""
+    """A section with a table; `compared` is for the top of the page, `verdicts` for the slide."""
 
     name: Phrase
     compared: Phrase
     dots: Dots | None
     table: TextTable | None
     costs: TextTable | None = None
+    verdicts: Sequence[Phrase] = ()
 
 
 class Series(Struct, frozen=True, omit_defaults=True):

@@ -12,7 +12,7 @@ from attnexp.select.frame import Frame
 from attnexp.tables.entries import ResultsTable, TableEntry
 from attnexp.tables.grid import NOTHING, Grid, GridCell, Head, Line, listed
 from attnexp.tables.reports import better_words, runs_report
-from attnexp.tables.sentences import row_name
+from attnexp.tables.sentences import row_name, verdicts
 
 ROWS = 40
 """The most configurations in a picture of a metric; a table has them all."""
@@ -34,6 +34,7 @@ def result_of(table: ResultsTable, results: Grid, costs: Grid) -> Result:
         _dots(table),
         text_table(_named(table, results)),
         text_table(_named(table, costs)),
+        [*verdicts(table)],
     )
 
 

@@ -3,12 +3,15 @@
 import time
 from functools import partial
 
+import msgspec
 import pytest
 from browser import needs_browser
 
 from attnexp.cli.parser import run_verb
+from attnexp.report.content import report_content
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
 from attnexp.report.render import page
+from attnexp.runs.folder import load_run
 
 main = partial(run_verb, "report")
 attend = partial(run_verb, "attend")
@@ -20,6 +23,9 @@ SCREENS = [
     pytest.param((1920, 1080), marks=pytest.mark.slow),
     pytest.param((1024, 768), marks=pytest.mark.slow),
 ]
+
+SMALLEST = {(1280, 720): 18, (1920, 1080): 24, (1024, 768): 16}
+"""The smallest letters of a slide, in pixels."""
 
 RECORD = """
     const { fillText } = CanvasRenderingContext2D.prototype;
@@ -54,7 +60,7 @@ MEASURE = """
         const { left, top, right, bottom } = box(one), high = one.hasAttribute("transform") ? 0 : 0.2 * (bottom - top);
         return [one.textContent, left, top + high, right, bottom - high];
     };
-    const textsOf = (svg) => [...svg.querySelectorAll("text")].map(inked);
+    const textsOf = (svg) => [...svg.querySelectorAll("text")].filter((one) => one.checkVisibility()).map(inked);
     const framed = visible("#stage .panel svg:not(button svg)");
     const svgs = framed.map(textsOf);
     const outside = framed.flatMap((svg) => {
@@ -134,7 +140,7 @@ def test_each_panel_fills_the_screen_and_can_be_read(panels, name, screen):
     for title, found in panels(name, *screen):
         assert max(found["wide"], found["high"]) >= 0.9, (title, found["wide"], found["high"])
         assert found["inside"], title
-        assert min(found["sizes"])[0] >= 16, (title, min(found["sizes"]))
+        assert min(found["sizes"])[0] >= SMALLEST[screen], (title, min(found["sizes"]))
         assert [overlapping(texts) for texts in found["texts"]] == [[] for _ in found["texts"]]
         assert found["outside"] == [], title
 
@@ -180,6 +186,40 @@ def test_names_of_cells_that_are_too_small_are_not_drawn(panels):
         assert [overlapping(each) for each in texts] == [[] for _ in texts]
         drawn.append(sum(map(len, texts)))
     assert drawn[1] < drawn[0]
+
+
+@pytest.mark.slow
+def test_five_maps_use_the_height_of_a_slide_and_name_their_symbols(panels, pages, finished_runs):
+    content = report_content("t", [load_run(finished_runs["rnn"])])
+    (data,) = content.data
+    (one,) = data.attention.configurations
+    five = [msgspec.structs.replace(one, label=f"row {n}") for n in range(5)]
+    attention = msgspec.structs.replace(data.attention, configurations=five)
+    data = msgspec.structs.replace(data, attention=attention, charts=[], computed=[])
+    made = msgspec.structs.replace(content, data=[data], results=content.results[:1])
+    (pages / "five.html").write_text(page(made))
+    for screen in ((1280, 720), (1920, 1080)):
+        found = dict(panels("five", *screen))["Attention"]
+        assert found["high"] >= 0.8, screen
+        assert found["wide"] >= 0.9, screen
+        named = [{text for text, *_ in texts} for texts in found["texts"]]
+        assert len(named) == 5
+        assert all("<eos>" in each and len(each) > 4 for each in named)
+
+
+@pytest.mark.slow
+def test_the_slide_of_a_metric_has_its_verdict(browser, pages):
+    verdicts = ["additive beats dot"]
+    rows = [DotRow(name, mean, None, None, ()) for name, mean in (("additive", 1.0), ("dot", 0.5))]
+    result = Result("sort", "", Dots("exact_match", "higher", False, 0, rows), None, None, verdicts)
+    (pages / "verdict.html").write_text(page(Page("t", results=[result])))
+    browser.get((pages / "verdict.html").as_uri())
+    visible = "return document.querySelector('.slide-only').checkVisibility()"
+    assert not browser.execute_script(visible)
+    press(browser, "p")
+    assert browser.execute_script(visible)
+    text = browser.execute_script("return document.querySelector('#stage .verdict').innerText")
+    assert text == "additive beats dot"
 
 
 @pytest.mark.slow

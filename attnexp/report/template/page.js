@@ -31,7 +31,7 @@
 
   // What is painted anew when the style or the size of type changes.
   const repaints = [];
-  const typeSize = () => (presenting() ? LARGE : 1);
+  const typeSize = () => (presenting() ? (LARGE * parseFloat(getComputedStyle(root).fontSize)) / 16 : 1);
   const presenting = () => root.classList.contains("presenting");
   let paper = false;
   const ink = () => getComputedStyle(root).getPropertyValue("--ink").trim();
@@ -109,7 +109,7 @@
   // The picture of a metric: a row per configuration with its seeds, its mean and its interval.
 
   const DOT = 4.5;
-  function dotPlot(spec) {
+  function dotPlot(spec, verdicts) {
     const scale = spec.log ? Math.log10 : (value) => value;
     const all = spec.rows.flatMap((row) => [row.mean, row.low, row.high, ...row.seeds]);
     const values = all.filter((value) => value !== null && !(spec.log && value <= 0));
@@ -143,23 +143,30 @@
       ...(spec.omitted ? [say("{count} more rows are in the table alone", { count: spec.omitted })] : []),
     ];
     const dots = make("div", { class: "dots", role: "img", "aria-label": `${spec.metric}: ${told}` }, ...rows, make("span"), axis);
-    repaints.push(() => fillScreen(dots));
-    return make("div", { class: "panel" }, make("h3", {}, spec.metric), dots, make("p", { class: "faint" }, notes.join(say("; "))));
+    repaints.push(() => {
+      fillScreen(dots, typeSize());
+      const box = (text) => text.getBoundingClientRect(), texts = [...axis.children];
+      for (const text of texts) text.style.display = "";
+      const shown = apart(texts, (text) => box(text).left + box(text).width / 2, (text) => box(text).width);
+      for (const text of texts) text.style.display = shown.includes(text) ? "" : "none";
+    });
+    const slide = verdicts.map((verdict) => make("p", { class: "verdict slide-only" }, verdict));
+    return make("div", { class: "panel" }, make("h3", {}, spec.metric), ...slide, dots, make("p", { class: "faint" }, notes.join(say("; "))));
   }
 
   // Presented: the space that an element is given, and elements that grow with it.
 
-  const SMALLEST = 110, STEP = 0.05, SMALLEST_ZOOM = 1.5, LARGEST_ZOOM = 5;
+  const SMALLEST = 110, STEP = 0.05, SMALLEST_ZOOM = 1.25, LARGEST_ZOOM = 5;
   const roomIn = (element) => (presenting()
     ? { width: Math.max(element.clientWidth, SMALLEST), height: Math.max(element.clientHeight, SMALLEST) } : null);
 
   // Gives an element the largest size at which all panels of the screen can be seen without scrolling.
-  function fillScreen(element) {
+  function fillScreen(element, least = SMALLEST_ZOOM) {
     element.style.zoom = "";
     const panel = element.closest("#stage .panel");
     if (!panel) return;
     const fits = () => panel.scrollHeight <= panel.clientHeight && panel.scrollWidth <= panel.clientWidth;
-    for (let zoom = LARGEST_ZOOM; zoom >= SMALLEST_ZOOM; zoom -= STEP) {
+    for (let zoom = LARGEST_ZOOM; zoom >= least; zoom -= STEP) {
       element.style.zoom = zoom.toFixed(2);
       if (fits()) return;
     }
@@ -226,7 +233,8 @@
       const type = typeSize();
       const width = paper ? HALF_A4 : Math.max(holder.clientWidth, 260);
       const height = roomIn(picture)?.height ?? Math.min(Math.max(width * 0.55, 220), 340);
-      const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
+      const rows = Math.min(Math.max(Math.floor(height / 34 / type), 2), 6);
+      const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, rows);
       const whole = (tick) => !xs.every(Number.isInteger) || Number.isInteger(tick);
       const many = Math.max(Math.floor(width / 90 / type), 2);
       const xTicks = spec.logX ? logTicks(...ends.x) : roundTicks(...ends.x, many).filter(whole);
@@ -353,14 +361,17 @@
     });
   }
 
-  // The space of each of several maps that share an area: as many next to each other as make them largest.
-  function divided(area, count, wide, tall) {
-    const GAP = 24;
+  // The space of each of several maps that share an area: as many next to each other as make the cells largest.
+  function divided(area, count, wide, tall, stretch) {
+    const type = typeSize() / LARGE, GAP = 24 * type;
     const rooms = Array.from({ length: count }, (_, i) => ({
       width: (area.width - GAP * i) / (i + 1) - 1,
       height: area.height / Math.ceil(count / (i + 1)) - GAP,
     }));
-    const size = ({ width, height }) => Math.min((width - 60) / wide, (height - 110) / tall);
+    const size = ({ width, height }) => {
+      const high = Math.max(height - 110 * type, 1) / tall, cell = Math.min((width - 60 * type) / wide, stretch * high);
+      return cell * Math.min(stretch * cell, high);
+    };
     return rooms.reduce((best, room) => (size(room) > size(best) ? room : best));
   }
 
@@ -368,7 +379,7 @@
 
   // The sides of a map within a space. Names of symbols are left out if the cells are too small for them.
   function laid(context, rows, columns, room, type) {
-    const line = 11 * type * 1.1, upwards = rows.numbers !== null;
+    const line = 11 * type, upwards = rows.numbers !== null;
     const height = countOf(rows), width = countOf(columns);
     const measure = (axis) => Math.max(...ticksOf(axis).map((tick) => context.measureText(tick.text).width), 8);
     const side = (named) => {
@@ -383,7 +394,8 @@
       const upright = columns.numbers === null && named.columns && measure(columns) > within(flat) - 2;
       const below = upright ? Math.ceil(measure(columns)) + MARGIN + 16 * type : flat;
       const cell = within(below);
-      const high = upwards ? (cell * width) / height : Math.min(cell, (room.height - below) / height);
+      const tallest = presenting() ? WIDE_CELL * cell : cell;
+      const high = upwards ? (cell * width) / height : Math.min(tallest, (room.height - below) / height);
       return { left, below, cell, high, upright, named, width, height, upwards };
     };
     const all = side({ rows: true, columns: true });
@@ -546,7 +558,7 @@
         const found = weights(kept, frame, map, tall, wide, layer, head);
         const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${say("{columns} that each {row} looks at", { columns: columns.name, row: rows.name })}` });
         let place = null;
-        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found.map(shade), rows, columns, map.gold, shade(end), room, signed()); } });
+        drawn.push({ ...(rows.numbers ? { wide: 1, tall: 1, stretch: 1 } : { wide, tall, stretch: WIDE_CELL }), paint: (room) => { place = paint(canvas, found.map(shade), rows, columns, map.gold, shade(end), room, signed()); } });
         canvas.addEventListener("pointermove", (event) => {
           const box = canvas.getBoundingClientRect();
           const shrunk = parseFloat(canvas.style.width) / box.width;
@@ -567,7 +579,7 @@
         return make("figure", {}, caption, ...which, canvas);
       }));
       const area = roomIn(maps), most = (side) => Math.max(...drawn.map((one) => one[side]));
-      const room = area && divided(area, spec.configurations.length, most("wide"), most("tall"));
+      const room = area && divided(area, spec.configurations.length, most("wide"), most("tall"), most("stretch"));
       if (room) {
         for (const figure of maps.children) figure.style.width = `${room.width}px`;
         const above = (canvas) => canvas.getBoundingClientRect().top - canvas.parentElement.getBoundingClientRect().top;
@@ -648,7 +660,7 @@
   function results(result, place) {
     const own = content.data.filter((data) => data.result === place);
     return [
-      ...(result.dots ? [dotPlot(result.dots)] : []),
+      ...(result.dots ? [dotPlot(result.dots, result.verdicts)] : []),
       ...(result.table ? table(result.table) : []),
       ...(result.costs ? [printed(fold(say("What the runs took"), ...table(result.costs)))] : []),
       ...own.flatMap((data) => [...(own.length > 1 ? [make("h3", {}, data.name)] : []), ...dataSet(data)]),
