@@ -109,7 +109,8 @@ def report_content(
     request = TableRequest(costs=True)
     tables = divide(frame, request)
     report = tables_report(tables, request)
-    further = [*report.further, *(f"left out of pictures: {reason}" for reason in left_out)]
+    further: list[Phrase] = [*report.further]
+    further += [f"left out of pictures: {reason}" for reason in left_out]
     grids = zip(tables, report.grids[::2], report.grids[1::2], strict=True)
     data = [
         _data(one, place_of(one, tables), models(one) if models else (), further, renaming)
@@ -150,7 +151,7 @@ def _data(
     comparison: Comparison,
     result: int,
     models: Sequence[Model],
-    further: list[str],
+    further: list[Phrase],
     renaming: Renaming,
 ) -> DataSection:
     made = partial(_made, comparison.data, further)
@@ -166,13 +167,14 @@ def _data(
     )
 
 
-def _made(data: str, further: list[str], what: str, make: Callable[[], Part]) -> Part | None:
+def _made(data: str, further: list[Phrase], what: str, make: Callable[[], Part]) -> Part | None:
     """Return a part of a page, or None and a remark about the error of making it."""
     try:
         return make()
     except Exception as error:  # runs that are fit to be drawn alone may not fit each other
-        further.append(f"no {what} of {data}: {error_text(error)}")
-        console.warn_aside(further[-1])
+        warning = f"no {what} of {data}: {error_text(error)}"
+        further.append(warning)
+        console.warn_aside(warning)
         return None
 
 

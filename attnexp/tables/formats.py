@@ -129,7 +129,7 @@ def as_json(report: Report) -> str:
         ],
         "captions": [translate(grid.full_caption) for grid in report.grids if grid.full_caption],
         "verdicts": [*map(translate, report.verdicts)],
-        "notes": [*report.notes, *report.further],
+        "notes": [*map(translate, (*report.notes, *report.further))],
     }
     if report.required:
         content["required"] = [asdict(answer) for answer in report.required]

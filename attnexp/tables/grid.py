@@ -82,7 +82,7 @@ class Grid:
     caption: Phrase = ""
     common: Sequence[str] = ()
     labels: int = 1
-    legend: str = ""
+    legend: Phrase = ""
     bold: str = "the best, or tied with it"
     omitted: int = 0
 
@@ -151,9 +151,9 @@ class Report:
     """
 
     grids: Sequence[Grid] = ()
-    notes: Sequence[str] = ()
+    notes: Sequence[Phrase] = ()
     verdicts: Sequence[Phrase] = ()
-    further: Sequence[str] = ()
+    further: Sequence[Phrase] = ()
     words: frozenset[str] = frozenset()
     required: Sequence[TableAnswer] = ()
     renaming: Renaming = KEPT

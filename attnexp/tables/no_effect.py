@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from attnexp.core.console import setting_text
+from attnexp.core.language import Phrase, Text, joined, said
 from attnexp.select.frame import OF_TRAINING
 from attnexp.tables.entries import Numbers, ResultsTable, TableEntry
 from attnexp.tables.grid import listed
@@ -12,12 +13,12 @@ RATE, SCALAR_RATE = "optim.lr", "optim.scalar_lr"
 """The learning rate, and the learning rate of scalar parameters."""
 
 
-def without_effect(table: ResultsTable) -> Iterator[str]:
+def without_effect(table: ResultsTable) -> Iterator[Text]:
     """Yield sentences on labels with several values that gave the same numbers at every seed.
 
     A sentence names all labels for which it holds, and the reason if the settings show it.
     """
-    said: dict[str, list[str]] = {}
+    found: dict[tuple[Text, Text | None], list[Phrase]] = {}
     for name in table.by:
         others = [each for each in table.telling if each != name]
         groups = [
@@ -31,17 +32,27 @@ def without_effect(table: ResultsTable) -> Iterator[str]:
         if not alike:
             continue
         rows = [row_in_list(table, same[0], others) for _, same in alike]
-        of = f" of {listed(rows).en}" if len(alike) < len(groups) else ""
-        given = name
+        some = len(alike) < len(groups)
+        given: Phrase = name
         if any(len(same) < len(group) for group, same in alike):
-            values = listed(setting_text(entry.row.labels[name]) for entry in alike[0][1]).en
-            given = f"{name}={values}" if len(alike) == 1 else f"several values of {name}"
-            of = f" of {listed(rows).en}" if len(groups) > 1 else ""
+            values = listed(setting_text(entry.row.labels[name]) for entry in alike[0][1])
+            given = (
+                joined("=", [name, values])
+                if len(alike) == 1
+                else said("several values of {name}", name=name)
+            )
+            some = len(groups) > 1
         reasons = {_reason(name, same) for _, same in alike}
-        why = reasons.pop() if len(reasons) == 1 else ""
-        said.setdefault(f" changed no number{of}{why}", []).append(given)
-    for rest, names in said.items():
-        yield f"{listed(names).en}{rest}"
+        why = reasons.pop() if len(reasons) == 1 else None
+        of = listed(rows) if some else joined("", [])
+        found.setdefault((of, why), []).append(given)
+    for (of, why), names in found.items():
+        note = (
+            said("{names} changed no number of {rows}", names=listed(names), rows=of)
+            if of
+            else said("{names} changed no number", names=listed(names))
+        )
+        yield said("{what}: {text}", what=note, text=why) if why else note
 
 
 def unlike_best(panel: Sequence[TableEntry]) -> list[TableEntry]:
@@ -85,11 +96,11 @@ def _grouped(rows: Iterable[tuple[object, TableEntry]]) -> list[list[TableEntry]
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _reason(name: str, rows: Sequence[TableEntry]) -> str:
-    """Return a colon and why a setting changed no number, empty if the settings do not show it."""
+def _reason(name: str, rows: Sequence[TableEntry]) -> Text | None:
+    """Return why a setting changed no number, None if the settings do not show it."""
     runs = [run for entry in rows for run in entry.row.runs.runs]
     if name.startswith(OF_TRAINING) and all(run.summary.parameters == 0 for run in runs):
-        return ": without parameters nothing is trained"
+        return said("without parameters nothing is trained")
     if name == RATE and all(SCALAR_RATE in run.settings for run in runs):
-        return f": {SCALAR_RATE} sets the step of a width"
-    return ""
+        return said("{name} sets the step of a width", name=SCALAR_RATE)
+    return None

@@ -10,9 +10,9 @@ from itertools import chain, combinations, compress
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.console import count_text, number_text, setting_text
+from attnexp.core.console import number_text, setting_text
 from attnexp.core.errors import first_line, shortened
-from attnexp.core.language import translate
+from attnexp.core.language import Phrase, Text, counted, joined, said
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list, seed_parts
 from attnexp.runs.run_status import Status
@@ -33,11 +33,11 @@ from attnexp.tables.no_effect import RATE, unlike_best, without_effect
 from attnexp.tables.sentences import row_in_list, row_name
 
 CODE = {
-    "results_version": "version of the results",
-    "attnexp": "version of attnexp",
-    "torch": "version of torch",
-    "commit": "git commit",
-    "device": "device (seconds and memory do not compare)",
+    "results_version": said("version of the results"),
+    "attnexp": said("version of {name}", name="attnexp"),
+    "torch": said("version of {name}", name="torch"),
+    "commit": said("git commit"),
+    "device": said("device (seconds and memory do not compare)"),
 }
 """The columns on what computed a run, and their names in notes."""
 
@@ -51,7 +51,7 @@ MENDED_BY = "arch.features=16"
 """The setting that the notes of runs advise if scores by products fit badly."""
 
 
-def results(table: ResultsTable) -> Iterable[str]:
+def results(table: ResultsTable) -> Iterable[Phrase]:
     """Yield sentences on facts that change the meaning of means, the most important first."""
     of_means = (
         _left_out,
@@ -68,38 +68,43 @@ def results(table: ResultsTable) -> Iterable[str]:
     return chain.from_iterable(check(table) for check in checks)
 
 
-def conditions(table: ResultsTable) -> Iterable[str]:
+def conditions(table: ResultsTable) -> Iterable[Phrase]:
     """Yield sentences on differences between runs besides the compared ones."""
     checks = (_data, _lengths, _steps, _tuning, _code)
     return chain.from_iterable(check(table) for check in checks)
 
 
-def _fixed(table: ResultsTable) -> Iterable[str]:
+def _fixed(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows whose seeds draw no data."""
     for by in dict.fromkeys(entry.fixed_by for entry in table.firsts):
         own = [entry for entry in table.firsts if entry.fixed_by == by]
-        names = listed(row_in_list(table, entry) for entry in own).en
-        whose = "" if len(own) == len(table.firsts) else f" of {names}"
+        names = listed(row_in_list(table, entry) for entry in own)
+        every = len(own) == len(table.firsts)
+        seeds = said("the seeds") if every else said("the seeds of {rows}", rows=names)
         equal = any(entry.spread.sd == 0 for entry in own)
         if by is not None:
-            yield (
-                f"the seeds{whose} are of the model alone: {by} is one split for all of them, and "
-                "intervals and verdicts say nothing about other test rows"
-                + ("; equal results of several seeds are one result" if equal else "")
+            note = said(
+                "{seeds} are of the model alone: {by} is one split for all of them, and "
+                "intervals and verdicts say nothing about other test rows",
+                seeds=seeds,
+                by=by,
             )
+            more = [said("equal results of several seeds are one result")] * equal
+            yield joined(said("; "), [note, *more])
 
 
-def _at_chance(table: ResultsTable) -> Iterable[str]:
+def _at_chance(table: ResultsTable) -> Iterable[Phrase]:
     """Note compared rows none of which is better than chance, if no seed learned."""
     for panel in table.panels:
         rows = [entry for entry in panel if entry.better and entry.spread.mean is not None]
         chances = [entry.sample.companions.get("chance") for entry in rows if entry.sample]
         learned = any(modes.learned for entry in rows if (modes := modes_of(entry.sample)))
         if len(rows) > 1 and not learned and all(map(_reaches, rows, chances)):
-            told = listed(dict.fromkeys(map(number_text, chances))).en
-            yield (
-                f"no row is told apart from chance, {told} in {rows[0].title}: a difference may "
-                "be one between rows that learned nothing"
+            yield said(
+                "no row is told apart from chance, {chance} in {metric}: a difference may "
+                "be one between rows that learned nothing",
+                chance=listed(dict.fromkeys(map(number_text, chances))),
+                metric=rows[0].title,
             )
 
 
@@ -111,9 +116,9 @@ def _reaches(entry: TableEntry, chance: float | None) -> bool:
     return low <= chance if entry.better == "higher" else high >= chance
 
 
-def _unfinished(table: ResultsTable) -> Iterable[str]:
+def _unfinished(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows trained to convergence with runs that a budget stopped before."""
-    stopped: dict[str, list[str]] = {}
+    stopped: dict[str, list[Phrase]] = {}
     for entry in table.firsts:
         runs = entry.row.runs
         if "train" not in runs.choices or "steps" not in runs.metrics:
@@ -125,13 +130,25 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
         )
         for budget, number in budgets.items():
             if budget:
-                row = f"{row_in_list(table, entry)} on {number} of {len(runs)}"
+                row = said(
+                    "{row} on {number} of {count}",
+                    row=row_in_list(table, entry),
+                    number=number,
+                    count=len(runs),
+                )
                 stopped.setdefault(budget, []).append(row)
     for budget, rows in stopped.items():
-        its = "their places depend" if len(rows) > 1 else "its place depends"
-        yield (
-            f"stopped at {budget} before training had converged: {listed(rows).en}; "
-            f"{its} on {budget.partition('=')[0]}"
+        name = budget.partition("=")[0]
+        depends = (
+            said("their places depend on {name}", name=name)
+            if len(rows) > 1
+            else said("its place depends on {name}", name=name)
+        )
+        yield said(
+            "stopped at {budget} before training had converged: {rows}; {depends}",
+            budget=budget,
+            rows=listed(rows),
+            depends=depends,
         )
 
 
@@ -148,7 +165,7 @@ def _budget(table: ResultsTable, run: Run) -> str:
     return f"{name}={setting_text(run.settings.get(name))}"
 
 
-def _of_products(table: ResultsTable) -> Iterable[str]:
+def _of_products(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows with runs whose notes advise MENDED_BY."""
     poor = [
         row_in_list(table, entry)
@@ -156,11 +173,14 @@ def _of_products(table: ResultsTable) -> Iterable[str]:
         if any(MENDED_BY in note for run in entry.row.runs.runs for note in run.summary.notes)
     ]
     if poor:
-        rows = listed(poor).en
-        yield f"products of x do not measure how near points are: add {MENDED_BY} to {rows}"
+        yield said(
+            "products of x do not measure how near points are: add {setting} to {rows}",
+            setting=MENDED_BY,
+            rows=listed(poor),
+        )
 
 
-def _crossed(table: ResultsTable) -> Iterable[str]:
+def _crossed(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows that differ in several groups of settings, if some combinations were not run."""
     groups: dict[str, list[str]] = {}
     for name in table.by:
@@ -174,79 +194,97 @@ def _crossed(table: ResultsTable) -> Iterable[str]:
         several = [group for group, count in levels.items() if count > 1]
         possible = math.prod(levels.values())
         if len(several) > 1 and len(panel) < possible:
-            yield (
-                f"the compared rows differ in {listed(several).en} at once, and only {len(panel)} "
-                f"of {possible} combinations were run: a difference may be due to any of these"
+            yield said(
+                "the compared rows differ in {names} at once, and only {count} "
+                "of {possible} combinations were run: a difference may be due to any of these",
+                names=listed(several),
+                count=len(panel),
+                possible=possible,
             )
             return
 
 
-def _mixed(table: ResultsTable) -> Iterable[str]:
+def _mixed(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows whose runs differ in more than the seed."""
     if not table.within:
         return
     data = [name for name in table.within if is_data(name)]
-    also = ", data included: a mean over several data sets says little" if data else ""
-    yield f"rows gather runs that differ in {listed(table.within).en}{also}"
+    note = said("rows gather runs that differ in {names}", names=listed(table.within))
+    also = [said("data included: a mean over several data sets says little")] if data else []
+    yield joined(said(", "), [note, *also])
     gathered = [{frozenset(entry.row.blocks.tolist()) for entry in panel} for panel in table.panels]
     if any(len(kinds) > 1 for kinds in gathered):
-        yield (
+        yield said(
             "not every row gathers the same settings: means are over unlike settings, and tests "
             "use only the settings that both rows have"
         )
 
 
-def _data(table: ResultsTable) -> Iterable[str]:
+def _data(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows on different data, which are not tested against each other."""
     if len(table.panels) > 1 and not table.alone:
-        what = listed(table.of_data).en
-        yield f"rows that differ in {what} saw different data and are not compared"
+        names = listed(table.of_data)
+        yield said(
+            "rows that differ in {names} saw different data and are not compared", names=names
+        )
 
 
-def _lengths(table: ResultsTable) -> Iterable[str]:
+def _lengths(table: ResultsTable) -> Iterable[Phrase]:
     """Repeat the runs' notes on lengths of sources, if a metric is of a length."""
     if any("_by_length@" in metric for metric in table.metrics):
         yield from lengths_notes(table.frame.runs)
 
 
-def _code(table: ResultsTable) -> Iterable[str]:
+def _code(table: ResultsTable) -> Iterable[Phrase]:
     """Note runs that were computed by different code, or on different devices."""
     frame = table.frame
     for name, words in CODE.items():
         found = [value for value in dict.fromkeys(frame.data[name]) if value is not None]
         if len(found) > 1:
-            shown = listed(frame.shown(name, value) for value in found).en
-            yield f"the runs differ in {words}: {shown}"
+            shown = listed(frame.shown(name, value) for value in found)
+            yield said("the runs differ in {what}: {values}", what=words, values=shown)
     dirty = int((frame.data["dirty"] == True).sum())  # noqa: E712
     if dirty:
-        yield f"{dirty} of {len(frame)} runs come from code with uncommitted changes"
+        yield said(
+            "{number} of {count} runs come from code with uncommitted changes",
+            number=dirty,
+            count=len(frame),
+        )
 
 
-def _steps(table: ResultsTable) -> Iterable[str]:
+def _steps(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows trained for different numbers of steps, unless they converged."""
     for panel in table.panels:
         cut = [entry.row for entry in panel if _cut(entry.row.runs).any()]
         steps = {int(n) for row in cut for n in row.costs("steps") if n > 0}
         if len(steps) > 1:
-            yield f"the compared rows were trained for {min(steps)} to {max(steps)} steps"
+            yield said(
+                "the compared rows were trained for {least} to {most} steps",
+                least=min(steps),
+                most=max(steps),
+            )
             return
 
 
-def _tuning(table: ResultsTable) -> Iterable[str]:
+def _tuning(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows that were not tuned alike, or not tuned, and tuning runs that are left out."""
     runs = table.frame.only(table.frame.finished)
     ways = set(runs.data["tuned"])
     mechanisms = runs.groupby(name for name in ("model", "arch") if name in table.by).ngroups
     if len(ways) > 1:
-        found = [*sorted(way for way in ways if way), *(["not at all"] if None in ways else [])]
-        yield f"the compared rows were not tuned alike: {'; '.join(found)}"
+        found: list[Phrase] = [*sorted(way for way in ways if way)]
+        found += [said("not at all")] * (None in ways)
+        tuned = joined(said("; "), found)
+        yield said("the compared rows were not tuned alike: {ways}", ways=tuned)
     elif ways == {None} and RATE in table.same and mechanisms > 1 and _trained(runs):
-        yield (
-            f"no row was tuned ({RATE}={setting_text(table.same[RATE])} in all): "
-            "hydra/sweeper=tuned tunes each"
+        yield said(
+            "no row was tuned ({setting} in all): {sweeper} tunes each",
+            setting=f"{RATE}={setting_text(table.same[RATE])}",
+            sweeper="hydra/sweeper=tuned",
         )
     if table.tuning_runs:
-        yield f"means leave out {count_text(table.tuning_runs, 'run')} made to tune settings"
+        runs_left_out = counted("{count} run", table.tuning_runs)
+        yield said("means leave out {runs} made to tune settings", runs=runs_left_out)
 
 
 def _trained(runs: Frame) -> bool:
@@ -265,15 +303,21 @@ def _cut(runs: Frame) -> NDArray[np.bool_]:
     return runs.finished & ~endless & np.isnan(runs.data["converged_step"].to_numpy())
 
 
-def _left_out(table: ResultsTable) -> Iterable[str]:
+def _left_out(table: ResultsTable) -> Iterable[Phrase]:
     """Note runs that do not count in the means of their rows, or count as the worst value."""
     rows = [max(own, key=_at_worst) for own in table.entries]
     if diverged := sum(map(_at_worst, rows)):
-        count, their = ("counts", "its row") if diverged == 1 else ("count", "their rows")
         yield (
-            f"{count_text(diverged, 'run')} diverged and {count} as the worst value that the "
-            "metric can have or that a run of the table has: to leave "
-            f"{'it' if diverged == 1 else 'them'} out would favour {their}"
+            said(
+                "1 run diverged and counts as the worst value that the metric can have or "
+                "that a run of the table has: to leave it out would favour its row"
+            )
+            if diverged == 1
+            else said(
+                "{count} runs diverged and count as the worst value that the metric can have or "
+                "that a run of the table has: to leave them out would favour their rows",
+                count=diverged,
+            )
         )
     early = {
         state: sum(entry.lost[state] for entry in rows)
@@ -281,10 +325,11 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
         if state.is_repeated and state in LOST
     }
     if any(early.values()):
-        yield (
-            "means leave out runs without a result "
-            f"({listed(f'{number} {state}' for state, number in early.items() if number).en}), "
-            "which may make their rows look better than they are"
+        states = listed(f"{number} {state}" for state, number in early.items() if number)
+        yield said(
+            "means leave out runs without a result ({states}), "
+            "which may make their rows look better than they are",
+            states=states,
         )
     failed = Counter(
         clean(shortened(first_line(run.summary.error), 160))
@@ -292,33 +337,37 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
         if run.status is Status.FAILED and not run.summary.diverged
     )
     for error, number in failed.most_common():
-        yield f"{count_text(number, 'run')} failed: {error}"
+        yield said("{runs} failed: {error}", runs=counted("{count} run", number), error=error)
     for i, metric in enumerate(table.metrics):
         values = table.frame.data[metric][table.frame.finished]
         filled = sum(own[i].worst.get(Status.FINISHED, 0) for own in table.entries)
         if gone := int((~np.isfinite(values)).sum()) - filled:
-            runs, name = count_text(gone, "finished run"), table.titles[metric]
-            yield f"means leave out {runs} without a finite {name}"
+            runs, name = counted("{count} finished run", gone), table.titles[metric]
+            yield said("means leave out {runs} without a finite {metric}", runs=runs, metric=name)
 
 
-def _older(table: ResultsTable) -> Iterable[str]:
+def _older(table: ResultsTable) -> Iterable[Phrase]:
     """Note older runs that newer runs replace, with a separate note on runs of other code."""
     other = [one for one in table.older if one.run.summary.code != one.by.summary.code]
     if same := len(table.older) - len(other):
-        yield f"means leave out {count_text(same, 'older run')} of the same settings and seed"
+        runs = counted("{count} older run", same)
+        yield said("means leave out {runs} of the same settings and seed", runs=runs)
     if other:
-        older = count_text(len(other), "older run")
         digits = dict.fromkeys(code_digits(one.run.summary.code) for one in other)
-        codes = listed(table.frame.shown("code", each) for each in digits).en
+        codes = listed(table.frame.shown("code", each) for each in digits)
         pairs = [(one.run.summary.code, one.by.summary.code) for one in other]
-        changed = listed(sorted({name for pair in pairs for name in changed_modules(*pair)})).en
-        yield (
-            f"means leave out {older} of the same settings and seed, of other code "
-            f"({codes}; changed: {changed}), which count as an earlier look: {_by_code(table)}"
+        changed = listed(sorted({name for pair in pairs for name in changed_modules(*pair)}))
+        yield said(
+            "means leave out {runs} of the same settings and seed, of other code "
+            "({codes}; changed: {modules}), which count as an earlier look: {command}",
+            runs=counted("{count} older run", len(other)),
+            codes=codes,
+            modules=changed,
+            command=_by_code(table),
         )
 
 
-def _several_codes(table: ResultsTable) -> Iterable[str]:
+def _several_codes(table: ResultsTable) -> Iterable[Phrase]:
     """Note rows whose runs have several versions of a module of the user's."""
     changed: set[str] = set()
     rows = []
@@ -330,9 +379,11 @@ def _several_codes(table: ResultsTable) -> Iterable[str]:
             rows.append(row_in_list(table, entry))
             changed |= several
     if rows:
-        yield (
-            f"rows mix runs of several codes: {listed(rows).en} "
-            f"(changed: {listed(sorted(changed)).en}): {_by_code(table)}"
+        yield said(
+            "rows mix runs of several codes: {rows} (changed: {modules}): {command}",
+            rows=listed(rows),
+            modules=listed(sorted(changed)),
+            command=_by_code(table),
         )
 
 
@@ -387,26 +438,30 @@ class Panel:
         return [entry for entry in rows if is_able(entry.row.runs.runs[0].summary)]
 
 
-def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[str]:
+def advice(tables: Sequence[ResultsTable], request: TableRequest) -> Iterator[Phrase]:
     """Yield sentences, each on all tables, about splits and rows without a verdict."""
     panels = [
         Panel(table, rows) for table in tables for panel in table.panels if (rows := _able(panel))
     ]
     fixed = [one.table for one in panels if one.table.only_data and len(one.rows) > 1]
     for only in dict.fromkeys(table.only_data for table in fixed):
-        yield (
-            f"{_of([table for table in fixed if table.only_data == only], tables)}more seeds say "
-            f"nothing about other data: {only} is one data set, and several values of data_seed, "
-            "or none, draw others"
+        note = said(
+            "more seeds say nothing about other data: {setting} is one data set, and several "
+            "values of {name}, or none, draw others",
+            setting=only,
+            name="data_seed",
         )
+        yield _of([table for table in fixed if table.only_data == only], tables, note)
     drawn = [one for one in panels if not one.table.only_data]
     split = [one.table for one in drawn if _overlap(one.rows)]
     if split:
-        yield (
-            f"{_of(split, tables)}intervals and verdicts are over splits of this file: more splits "
-            "make them narrower only down to a floor that n_test / n_train sets (Nadeau and Bengio "
-            "2003)"
+        note = said(
+            "intervals and verdicts are over splits of this file: more splits make them narrower "
+            "only down to a floor that {ratio} sets ({source})",
+            ratio="n_test / n_train",
+            source="Nadeau and Bengio 2003",
         )
+        yield _of(split, tables, note)
     compared = [one for one in drawn if len(one.rows) > 1 and not _overlap(one.rows)]
     rule = Rule("lower", request.equal_within)
     few = list(_few_seeds(compared, rule))
@@ -424,14 +479,14 @@ def _overlap(rows: Sequence[TableEntry]) -> bool:
     return any(entry.overlap for entry in rows)
 
 
-def _of(chosen: Sequence[ResultsTable], tables: Sequence[ResultsTable]) -> str:
-    """Return the data of the chosen tables and a colon, empty if these are all tables."""
+def _of(chosen: Sequence[ResultsTable], tables: Sequence[ResultsTable], note: Text) -> Text:
+    """Return a note on the chosen tables, which names their data unless these are all tables."""
     names = dict.fromkeys(table.data_name for table in chosen if table.data)
     others = any(table.data_name not in names for table in tables)
-    return f"{listed(names).en}: " if names and others else ""
+    return said("{what}: {text}", what=listed(names), text=note) if names and others else note
 
 
-def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
+def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[Phrase]:
     """Yield how many seeds rows with unlike seeds share, and the command that adds missing seeds.
 
     If a sentence on `few` seeds follows, it has the command, and panels in which some row has all
@@ -450,30 +505,37 @@ def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[str]:
                 lacking += able
         if shared:
             how = _completing(lacking, missing, unit) if lacking and not few else ""
-            yield _shared_text(shared, unit) + how
+            yield joined("", [_shared_text(shared, unit), how])
 
 
-def _shared_text(shared: set[int], unit: SampleUnit) -> str:
+def _shared_text(shared: set[int], unit: SampleUnit) -> Text:
     least, most = min(shared), max(shared)
     if not most:
-        return f"no rows share {unit.many.en}, and none compare"
+        return said("no rows share {units}, and none compare", units=unit.many)
     if least < most:
-        return f"two rows share {least} to {most} {unit.many.en}: only these compare"
-    be, noun = ("is", unit.one) if most == 1 else ("are", unit.many.en)
-    return f"{most} {noun} {be} shared: only these compare"
+        return said(
+            "two rows share {least} to {most} {units}: only these compare",
+            least=least,
+            most=most,
+            units=unit.many,
+        )
+    if most == 1:
+        return said("1 {unit} is shared: only these compare", unit=Text(unit.one, unit.many.zh))
+    return said("{count} {units} are shared: only these compare", count=most, units=unit.many)
 
 
-def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit) -> str:
+def _completing(rows: Sequence[TableEntry], missing: set[int], unit: SampleUnit) -> Phrase:
     if unit is SEEDS:
         return _line(rows, sorted(missing))
     values = (f"{unit.column}={seed_list(part)}" for part in seed_parts([*missing]))
-    return f"; complete them with {listed(values).en}"
+    return said("; complete them with {values}", values=listed(values))
 
 
-def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
+def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[Phrase]:
     """Yield how many rows have too few seeds for a verdict, and the command that adds them."""
     for unit in dict.fromkeys(one.table.unit for one in compared):
-        number, rows, others, older = 0, list[TableEntry](), list[TableEntry](), ""
+        number, rows, others = 0, list[TableEntry](), list[TableEntry]()
+        older: Phrase = ""
         for panel in (one for one in compared if one.table.unit == unit):
             few = sum(_lacks_seeds(entry, rule) for entry in panel.unlike)
             number += few
@@ -485,19 +547,28 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
                 ]
                 able = panel.able(found)
                 if fewer := len(able) < len(found):
-                    older = "; runs of other code cannot be made again"
+                    older = said("; runs of other code cannot be made again")
                 kept = set(map(id, panel.unlike))
                 if not fewer or len(able) > 1:
                     rows += able
                     others += panel.able(entry for entry in panel.rows if id(entry) not in kept)
         if number:
-            how = ": add values of data_seed" if rows else ""
+            how: Phrase = said(": add values of {setting}", setting="data_seed") if rows else ""
             if rows and unit is SEEDS:  # one command may run all rows, and none these alone
                 how = to_share(rows, rule.least) or to_share([*rows, *others], rule.least)
-            yield (
-                f"{count_text(number, 'row')} {'lacks' if number == 1 else 'lack'} a verdict, "
-                f"which takes at least {rule.least} {unit.many.en} that a row shares with the best "
-                f"one{older}{how}"
+            lacks = (
+                said("1 row lacks a verdict")
+                if number == 1
+                else said("{count} rows lack a verdict", count=number)
+            )
+            yield said(
+                "{lacks}, which takes at least {least} {units} that a row shares with the best "
+                "one{older}{how}",
+                lacks=lacks,
+                least=rule.least,
+                units=unit.many,
+                older=older,
+                how=how,
             )
 
 
@@ -508,7 +579,7 @@ def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
     return entry.standing.word not in decided if found is None else found.pairs < rule.least
 
 
-def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[str]:
+def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[Phrase]:
     """Yield the tie that fewest seeds would decide, and their number.
 
     The sentence names the data if there are `several` tables.
@@ -527,26 +598,29 @@ def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterat
     needed, panel, best, entry = min(tied, key=lambda one: one[0])
     table, is_able = panel.table, len(panel.able([best, entry])) == 2
     assert entry.standing.difference is not None
-    size = number_text(abs(entry.standing.difference.mean))
-    of = f"{table.data_name}: " if several and table.data else ""
-    pair = " and ".join(translate(row_name(table, one)) for one in (best, entry))
-    yield (
-        f"{of}{pair} are not told apart; about "
-        f"{needed} {table.unit.many.en} would detect a difference of this size ({size}) with 80% "
-        f"power{to_share([best, entry], needed) if is_able and table.unit is SEEDS else ''}"
+    note = said(
+        "{pair} are not told apart; about {count} {units} would detect a difference of this size "
+        "({size}) with 80% power{how}",
+        pair=listed(row_name(table, one) for one in (best, entry)),
+        count=needed,
+        units=table.unit.many,
+        size=number_text(abs(entry.standing.difference.mean)),
+        how=to_share([best, entry], needed) if is_able and table.unit is SEEDS else "",
     )
+    named = several and table.data
+    yield said("{what}: {text}", what=table.data_name, text=note) if named else note
 
 
-def to_share(rows: Sequence[TableEntry], number: int) -> str:
+def to_share(rows: Sequence[TableEntry], number: int) -> Phrase:
     """Return a colon and the command after which the rows share `number` seeds."""
     own = [entry.seeds for entry in rows]
     return _line(rows, next_seeds(own, max(0, number - len(set.intersection(*own)))))
 
 
-def _line(rows: Sequence[TableEntry], seeds: Sequence[int]) -> str:
+def _line(rows: Sequence[TableEntry], seeds: Sequence[int]) -> Phrase:
     """Return a colon and the command that runs rows at missing seeds, empty without a command."""
     runs = [run for entry in rows if set(seeds) - entry.seeds for run in entry.row.runs.runs]
     # of runs with the same settings, which may have been typed in several ways, one is enough
     alike = {str(sorted(run.settings.items())): run.summary for run in runs}
     line = command(alike.values(), seeds) if alike else None
-    return f": {line}" if line else ""
+    return said(": {command}", command=line) if line else ""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,12 +28,9 @@ NOTES = 3
 ALWAYS = ("model", "data", "seed")
 """Columns of a table of runs even if all runs have the same value."""
 
-SHORT = "Mean over seeds ± standard deviation."
-STAR = "*: the best, or not told apart from it."
+SHORT = said("Mean over seeds ± standard deviation.")
+STAR = said("*: the best, or not told apart from it.")
 COSTS = said("The costs of a run: seconds on average, everything else at most.")
-
-Told = TypeVar("Told", str, Phrase)
-"""A sentence in English alone, or in both languages."""
 
 Recorder = Callable[[ResultsTable, TableEntry], dict[str, object]]
 
@@ -248,20 +245,16 @@ def recorder(tables: Sequence[ResultsTable]) -> Recorder:
 
 
 def _texts(
-    tables: Sequence[ResultsTable], texts_of: Callable[[ResultsTable], Iterable[Told]]
-) -> list[Told]:
+    tables: Sequence[ResultsTable], texts_of: Callable[[ResultsTable], Iterable[Phrase]]
+) -> list[Phrase]:
     """Return sentences about each table, which name the data if there are several tables."""
     return [
-        _of_data(table, text) if len(tables) > 1 and table.data_name else text
+        said("{what}: {text}", what=table.data_name, text=text)
+        if len(tables) > 1 and table.data_name
+        else text
         for table in tables
         for text in texts_of(table)
     ]
-
-
-def _of_data(table: ResultsTable, text: Told) -> Told:
-    if isinstance(text, Text):
-        return said("{what}: {text}", what=table.data_name, text=text)
-    return f"{table.data_name}: {text}"
 
 
 def _is_number(column: Iterable[Any]) -> bool:
@@ -281,9 +274,11 @@ def _title(table: ResultsTable) -> Text:
 
 
 def _caption(table: ResultsTable, request: TableRequest) -> Text:
-    sentences: list[Phrase] = [_reading(table) if table.metrics else "No run has a result."]
+    sentences: list[Phrase] = [_reading(table) if table.metrics else said("No run has a result.")]
     if table.only_data:
-        sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
+        sentences.append(
+            said("All runs saw one data set: verdicts are of {setting}.", setting=table.only_data)
+        )
     elif table.unit is not SEEDS:
         within = said(
             "Means over seeds within each of the {units}, by data_seed.", units=table.unit.many
@@ -292,17 +287,25 @@ def _caption(table: ResultsTable, request: TableRequest) -> Text:
     sentences += [SHORT] * _starred(table)
     if len(table.shown) < len(table.entries) and table.metrics:
         by = table.frame.renaming.title(ranking(table.metrics, request.sort, table.frame.better))
-        of = " of rows on the same data" if len(table.panels) > 1 else ""
+        top = (
+            said("Top {number} of rows on the same data by {metric}", number=request.top, metric=by)
+            if len(table.panels) > 1
+            else said("Top {number} by {metric}", number=request.top, metric=by)
+        )
+        rows = len(table.entries)
         sentences.append(
-            f"Top {request.top}{of} by {by}; verdicts and notes are of all "
-            f"{len(table.entries)} rows."
+            said("{top}; verdicts and notes are of all {count} rows.", top=top, count=rows)
         )
     if table.alone:
         sentences.append(_alone(table))
     if table.portions > 1:
         sentences.append(
-            f"From the sixth on, {table.unit.many.en} came in {table.portions} portions: verdicts "
-            "hold at 5% together."
+            said(
+                "From the sixth on, {units} came in {count} portions: verdicts hold at 5% "
+                "together.",
+                units=table.unit.many,
+                count=table.portions,
+            )
         )
     tuned = set(table.frame.data["tuned"])
     if len(tuned) == 1 and None not in tuned:
@@ -310,15 +313,21 @@ def _caption(table: ResultsTable, request: TableRequest) -> Text:
     return joined(" ", sentences)
 
 
-def _alone(table: ResultsTable) -> str:
+def _alone(table: ResultsTable) -> Text:
     """Return a sentence on the rows that are not compared: their number, and if they are last."""
     number = len(table.alone)
-    last = "The last " if table.firsts[-number:] == table.alone else ""
-    be, noun = ("is", "row") if number == 1 else ("are", "rows")
-    count = "" if last and number == 1 else f"{number} "
-    return (
-        f"{last}{count}{noun} {be} compared with nothing: rows that differ in "
-        f"{listed(table.of_data).en} saw different data."
+    if table.firsts[-number:] == table.alone:
+        rows = (
+            said("The last row is")
+            if number == 1
+            else said("The last {count} rows are", count=number)
+        )
+    else:
+        rows = said("1 row is") if number == 1 else said("{count} rows are", count=number)
+    return said(
+        "{rows} compared with nothing: rows that differ in {names} saw different data.",
+        rows=rows,
+        names=listed(table.of_data),
     )
 
 

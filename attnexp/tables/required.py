@@ -119,7 +119,7 @@ def _answer(
             because += "; so far it is the other way"
         elif needed is not None and not rule.overlap:
             rows = [panel[one], panel[other]]
-            because += f"; about {needed} would do{to_share(rows, needed)}"
+            because += f"; about {needed} would do{translate(to_share(rows, needed))}"
     return TableAnswer(asked.sentence, outcome, because)
 
 

@@ -1,6 +1,7 @@
 """Prints a report on the screen or as plain text."""
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -10,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.core.language import Phrase, joined, translate
+from attnexp.core.language import Phrase, counted, joined, said, say, translate
 from attnexp.tables.grid import Grid, GridCell, Head, Report, folded, same_text
 
 GAP = 3
@@ -20,6 +21,9 @@ SHORTEST = 8
 """The least width of names that are cut."""
 
 BOLD = Style(bold=True)
+
+BEFORE_COMMAND = re.compile("(: |\N{FULLWIDTH COLON})(?=attnexp )")
+"""The end of a note before its command."""
 
 
 def show(report: Report, screen: Console | None = None) -> None:
@@ -35,14 +39,15 @@ def show(report: Report, screen: Console | None = None) -> None:
     for grid in report.grids:
         _show_grid(grid, screen)
     for note in report.notes:
-        sentence, command = note, ""
-        if screen.is_terminal:
-            sentence, _, command = note.partition(": attnexp ")
-        _say(screen, Text.assemble(("note:", "note"), " ", sentence, ":" if command else ""))
+        sentence, command = translate(note), ""
+        if screen.is_terminal and (found := BEFORE_COMMAND.search(sentence)):
+            command, sentence = sentence[found.end() :], sentence[: found.end()].rstrip()
+        _say(screen, Text.assemble((say("note:"), "note"), " ", sentence))
         if command:
-            screen.print(Text(f"  attnexp {command}"), soft_wrap=True)
+            screen.print(Text(f"  {command}"), soft_wrap=True)
     if report.further:
-        _say(screen, f"{console.count_text(len(report.further), 'more note')}: --explain", "dim")
+        more = counted("{count} more note", len(report.further))
+        _say(screen, said("{what}: {text}", what=more, text="--explain"), "dim")
 
 
 def _show_grid(grid: Grid, screen: Console) -> None:

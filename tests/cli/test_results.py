@@ -650,6 +650,10 @@ def test_a_table_is_chinese_on_request_and_by_the_locale_but_not_for_programs(re
     english = {form: results("--format", form) for form in ("csv", "json", "table")}
     chinese = results("--lang", "zh")
     assert "判定" in chinese
+    notes = [line for line in chinese.splitlines() if line.startswith("提示")]
+    assert len(notes) == english["table"].count("note: ") > 0
+    sentences = re.sub("\N{FULLWIDTH COLON}attnexp .*", "", chinese, flags=re.MULTILINE)
+    assert re.findall("[A-Za-z]+ [a-z]+ [a-z]+", sentences) == []
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert results() == chinese
     assert results("--lang", "en", "--format", "table") == english["table"]

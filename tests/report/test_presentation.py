@@ -192,6 +192,7 @@ def test_names_of_cells_that_are_too_small_are_not_drawn(panels):
 def test_five_maps_use_the_height_of_a_slide_and_name_their_symbols(panels, pages, finished_runs):
     content = report_content("t", [load_run(finished_runs["rnn"])])
     (data,) = content.data
+    assert data.attention is not None
     (one,) = data.attention.configurations
     five = [msgspec.structs.replace(one, label=f"row {n}") for n in range(5)]
     attention = msgspec.structs.replace(data.attention, configurations=five)

@@ -113,7 +113,7 @@ def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
 ):
     spoil(outputs / name / file)
     page, said = content()
-    (note,) = [note for note in page["further"] if note.startswith("left out of pictures")]
+    (note,) = [note for note in page["further"] if str(note).startswith("left out of pictures")]
     for text in (note, said):
         assert f"outputs/{name}" in text
         assert why in text
@@ -156,7 +156,7 @@ def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, 
 
     monkeypatch.setattr("attnexp.report.content.chart_of_fit", broken)
     page, said = content()
-    notes = [note for note in page["further"] if "as in a bug" in note]
+    notes = [note for note in page["further"] if "as in a bug" in str(note)]
     assert notes == [
         f"no fit of {data['name']}: ZeroDivisionError: as in a bug" for data in page["data"]
     ]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from english import report_of
 
+from attnexp.core.language import translate
 from attnexp.runs import lock
 from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
@@ -191,7 +192,7 @@ def test_one_data_set_is_said_to_be_one(frame):
     assert sentence.en == (
         "Of this data set, data_seed=3, a has the lowest mean test_mse, 0.25. Worse: b by 4"
     )
-    assert list(advice([table], TableRequest())) == [
+    assert [*map(translate, advice([table], TableRequest()))] == [
         "more seeds say nothing about other data: data_seed=3 is one data set, and several values "
         "of data_seed, or none, draw others"
     ]
@@ -203,7 +204,7 @@ def test_splits_of_a_file_by_data_seed_overlap(frame):
     assert [entry.overlap for entry in table.firsts] == [0.25, 0.25]
     (few,) = divide(crossed(frame, range(3), (0, 1)), TableRequest())
     assert few.firsts[1].verdict.en == "worse on 3 of 3 data sets"
-    (note,) = advice([few], TableRequest())
+    (note,) = map(translate, advice([few], TableRequest()))
     assert note.startswith("1 row lacks a verdict, which takes at least 6 data sets ")
     assert note.endswith(": add values of data_seed")
 
@@ -267,12 +268,16 @@ def test_a_run_that_diverged_counts_as_the_worst(frame):
     means = {entry.row.labels["model"]: entry.spread.mean for entry in table.firsts}
     assert means == {"a": pytest.approx(1.25), "b": pytest.approx((4.2 + 2 * 1.5) / 6)}
     assert [entry.spread.n for entry in table.firsts] == [6, 6]
-    assert "2 runs diverged and count as the worst value" in " ".join(results(table))
+    assert "2 runs diverged and count as the worst value" in " ".join(
+        map(translate, results(table))
+    )
     assert [entry.lost["failed"] for entry in table.firsts] == [0, 0]
     (table,) = divide(diverging(frame, "share", "higher", {"a": [0.5, None]}), TableRequest())
     assert table.firsts[0].spread.mean == 0.25
     assert table.firsts[0].lost["failed"] == 0
-    assert "1 run diverged and counts as the worst value" in " ".join(results(table))
+    assert "1 run diverged and counts as the worst value" in " ".join(
+        map(translate, results(table))
+    )
 
 
 @pytest.mark.parametrize(
@@ -303,7 +308,7 @@ def test_a_run_of_a_row_has_a_value_or_is_lost_and_never_both(
     )
     (entry,) = table.firsts
     assert (entry.spread.n, entry.lost["failed"]) == (measured, failed)
-    notes = " ".join(results(table))
+    notes = " ".join(map(translate, results(table)))
     assert ("diverged and count" in notes) == (failed == 0)
     assert (f"({failed} failed)" in notes) == (failed > 0)
 
@@ -319,7 +324,7 @@ def test_failed_and_diverged_runs_are_told_apart(frame):
     )
     _, b = table_by(runs, "model").firsts
     assert (b.spread.n, b.lost["failed"]) == (3, 1)
-    diverged, left_out, *_ = results(table_by(runs, "model"))
+    diverged, left_out, *_ = map(translate, results(table_by(runs, "model")))
     assert diverged.startswith("2 runs diverged")
     assert "(1 failed)" in left_out
 

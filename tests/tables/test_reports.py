@@ -34,7 +34,7 @@ def strong(report: Report) -> list[bool]:
 
 
 def said(report: Report, words: str) -> list[str]:
-    return [note for note in report.notes if words in note]
+    return [note for note in map(translate, report.notes) if words in note]
 
 
 def test_a_row_has_its_statistics(sweep_of):
