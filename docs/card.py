@@ -84,10 +84,14 @@ def verdict_rows() -> str:
 
 
 def sayings() -> str:
-    """Return a list for each card: the differences that hold over the whole of it."""
+    """Return a list for each card: the differences that hold over the whole of it.
+
+    The heading has the subject and its seeds, which the lines leave out.
+    """
     parts = []
     for card, found in judged_cards().values():
-        lines = "".join(f"- {each.sentence}\n" for each in found if each.holds)
+        held = (each.sentence.replace(f"{card.subject} is ", "", 1) for each in found if each.holds)
+        lines = "".join(f"- {text.replace(f', {card.seeds} seeds', '')}\n" for text in held)
         parts.append(f"## {card.subject}, {card.seeds} seeds\n\n{lines or '- None.' + chr(10)}")
     return "\n".join(parts)
 

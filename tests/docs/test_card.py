@@ -87,7 +87,7 @@ def norm(table):
 
 
 SAID = re.compile(
-    r"^- (\w+): (.+) is (better|worse) than (.+?) \(.*?(?:; the last value tried: (.*))?\)$",
+    r"^- (\w+): (better|worse) than (.+?) \(.*?(?:; the last value tried: (.*))?\)$",
     re.MULTILINE,
 )
 
@@ -119,9 +119,10 @@ def test_each_saying_is_in_the_numbers_of_its_card(path):
         for row in trial["rows"]
     }
     found = SAID.findall(told)
-    for trial, one, _, other, last in found:
-        assert last == " and ".join(each for each in (one, other) if ends[trial, each])
-    said = {(trial, other): word for trial, _, word, other, _ in found}
+    for trial, _, other, last in found:
+        rows = (card["subject"], other)
+        assert last == " and ".join(each for each in rows if ends[trial, each])
+    said = {(trial, other): word for trial, word, other, _ in found}
     assert told == "- None.\n" or len(said) == told.count("\n- ") + 1
     for place, word in said.items():
         assert (sum(tables[place].values()) > 0) == (word == "better")
