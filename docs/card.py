@@ -21,8 +21,8 @@ from attnexp.tables.grid import Report
 DOCS = Path(__file__).resolve().parent
 PAGES = [DOCS / name for name in ("card.md", "card_numbers.md", "card_sayings.md", "../README.md")]
 CHINESE_PAGES = [DOCS / name for name in ("zh/card.md", "../README.zh.md")]
-HEAD = "| trial | asks | decided by | harder by | levels | source |\n|---|---|---|---|---|---|\n"
-CHINESE_HEAD = "| 试验 | 问题 | 判定依据 | 加大难度 | 级别 | 来源 |\n|---|---|---|---|---|---|\n"
+HEAD = "| trial | asks | decided by | lacks level |\n|---|---|---|---|\n"
+CHINESE_HEAD = "| 试验 | 问题 | 判定依据 | 没有的级别 |\n|---|---|---|---|\n"
 TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
 CARDS = DOCS / "cards"
 SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
@@ -84,10 +84,14 @@ def verdict_rows() -> str:
 
 
 def sayings() -> str:
-    """Return a list for each card: the differences that hold over the whole of it."""
+    """Return a list for each card: the differences that hold over the whole of it.
+
+    The heading has the subject and its seeds, which the lines leave out.
+    """
     parts = []
     for card, found in judged_cards().values():
-        lines = "".join(f"- {each.sentence}\n" for each in found if each.holds)
+        held = (each.sentence.replace(f"{card.subject} is ", "", 1) for each in found if each.holds)
+        lines = "".join(f"- {text.replace(f', {card.seeds} seeds', '')}\n" for text in held)
         parts.append(f"## {card.subject}, {card.seeds} seeds\n\n{lines or '- None.' + chr(10)}")
     return "\n".join(parts)
 
@@ -115,22 +119,21 @@ def row(choice: Choice, trial: Trial) -> str:
         number = (
             f"values of `{trial.works.setting}` with {number} at least {trial.works.at_least:g}"
         )
-    return line([f"`{choice.name}`", choice.line, number, *sizes(trial, ", "), trial.source])
+    return line([f"`{choice.name}`", choice.line, number, lacking(trial)])
 
 
 def chinese_row(choice: Choice, trial: Trial, texts: str | None) -> str:
-    """Return the row of a trial with the question and the source of `texts`, the row as it was."""
+    """Return the row of a trial with the question of `texts`, the row as it was."""
     number = f"`{trial.metric}`"
     if trial.works is not None:
         number += f" 至少为 {trial.works.at_least:g} 的 `{trial.works.setting}` 值"
-    cells = [cell.strip() for cell in texts.split("|")] if texts else [choice.line, trial.source]
-    return line([f"`{choice.name}`", cells[0], number, *sizes(trial, "、"), cells[-1]])
+    asks = texts.partition("|")[0].strip() if texts else choice.line
+    return line([f"`{choice.name}`", asks, number, lacking(trial)])
 
 
-def sizes(trial: Trial, comma: str) -> list[str]:
-    """Return the settings that make a trial harder, and its levels."""
-    levels = [name for name in get_args(LevelName) if getattr(trial, name)]
-    return [comma.join(f"`{name}`" for name in trial.harder), ", ".join(levels)]
+def lacking(trial: Trial) -> str:
+    """Return the levels that a trial does not have."""
+    return ", ".join(f"`{name}`" for name in get_args(LevelName) if not getattr(trial, name))
 
 
 def line(cells: list[str]) -> str:

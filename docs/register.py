@@ -21,7 +21,7 @@ from attnexp.config.groups import Choice, choices
 
 PAGE = Path(__file__).resolve().parent / "register.md"
 TABLE = re.compile(r"<!-- the mechanisms -->\n\n(?:\|.*\n)*")
-HEADS = ["mechanism", "year", "source", "formula", "stars", "card", "claims", "its card anew"]
+HEADS = ["mechanism", "year", "source", "formula", "stars", "card", "claims"]
 
 NAME = r"(?:(?:van|von|der|den|de|di|du|la|le|ten|De|Di|La|Le) )*[A-Z][\w'-]+"
 NAMES = rf"{NAME}(?:(?:, | and ){NAME})*(?: et al\.)?"
@@ -66,12 +66,13 @@ def rows(cards: Cards) -> list[list[str]]:
     others = {card.subject: card for card in cards.values() if card.subject not in shown}
     found = best(cards)
     shipped_rows = [
-        [*published(choice), *measured([word], cards, found)] for word, choice in known.items()
+        [*published(word, choice), *measured([word], cards, found)]
+        for word, choice in known.items()
     ]
     other_rows = []
-    for subject, card in others.items():
+    for card in others.values():
         words = [word for word in card.trials[0].rows[0].words if word not in usual]
-        other_rows.append([f"`{subject}`", "", "", "", *measured(words, cards, found)])
+        other_rows.append([f"`{' '.join(words)}`", "", "", "", *measured(words, cards, found)])
     return shipped_rows + other_rows
 
 
@@ -88,26 +89,25 @@ def best(cards: Cards) -> list[dict[str, bool]]:
     ]
 
 
-def published(choice: Choice) -> list[str]:
-    """Return the name of a choice with a link to its class, its year, source and formula."""
+def published(word: str, choice: Choice) -> list[str]:
+    """Return the word of a choice with a link to its class, its year, source and formula."""
     target, _ = target_of(choice)
     path = target.rpartition(".")[0].replace(".", "/")
     source = SOURCE.search(" ".join(get_object(target).__doc__.split()))
     year, text = (source[1] or "", source[0]) if source else ("", "")
     formula = CITED.sub("", description(choice))
-    return [f"[`{choice.name}`](../{path}.py)", year, text, formula]
+    return [f"[`{word}`](../{path}.py)", year, text, formula]
 
 
 def measured(words: Sequence[str], cards: Cards, found: Sequence[dict[str, bool]]) -> list[str]:
-    """Return the stars of a row, its cards, its claims, and the command for its card."""
+    """Return the stars of a row, its cards and its claims."""
     label = row_of(words).label
     own = {name: card for name, card in cards.items() if card.subject == label}
     labels = {label, *(f"{label} ({name})" for name in own)}
     return [
         stars([any(trial.get(each) for each in labels) for trial in found if labels & {*trial}]),
-        ", ".join(f"[{name}](cards/{name}.json)" for name in own),
+        ", ".join(f"[{name}](cards/{name}.json){more_seeds(card)}" for name, card in own.items()),
         ", ".join(f"[`{name}`](../conf/claim/{name}/claim.yaml)" for name in claims(words)),
-        f"`{command(words, next(iter(own.values()), None))}`",
     ]
 
 
@@ -128,13 +128,10 @@ def claims(words: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def command(words: Sequence[str], card: Card | None) -> str:
-    """Return the command that makes a card anew, a quick one if there is none."""
-    level = card.level if card else "quick"
-    usual = {str(name): seeds for name, seeds in SEEDS.items()}[level]
-    flags = [] if level == "default" else [f"--{level}"]
-    flags += [f"--seeds {card.seeds}"] if card and card.seeds != usual else []
-    return " ".join(["attnexp card", *flags, *words])
+def more_seeds(card: Card) -> str:
+    """Return the seeds of a card that has others than its level."""
+    usual = {str(name): seeds for name, seeds in SEEDS.items()}[card.level]
+    return "" if card.seeds == usual else f", {card.seeds} seeds"
 
 
 if __name__ == "__main__":

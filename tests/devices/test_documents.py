@@ -118,8 +118,11 @@ class Counted(TorchDispatchMode):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("data=reverse", "model=additive"), r"are (\S+) operations with the RNN"),
-        (("data=reverse", "arch=transformer", "model=scaled_dot"), r"and (\S+) with\s+the trans"),
+        (("data=reverse", "model=additive"), r"are\s+(\S+)\s+operations\s+with\s+the\s+RNN"),
+        (
+            ("data=reverse", "arch=transformer", "model=scaled_dot"),
+            r"and\s+(\S+)\s+with\s+the\s+trans",
+        ),
     ],
 )
 def test_operations_of_a_step_are_counted(words, said):

@@ -180,6 +180,7 @@ def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, su
         ("State,a\nok,1\nbad,2\n", "--metrics a", "State says how runs ended, and has 'bad'"),
         ("loss;a\n0,5;2\n", "--metrics loss", "separated by semicolons: save it with commas"),
         ("loss\ta\n1\t2\n", "--metrics loss", "separated by tabs: save it with commas"),
+        ("Wall time,Step,Value\n1,0,2\n", "", "is one curve that TensorBoard exported"),
     ],
 )
 def test_a_wrong_table_costs_a_sentence_and_writes_nothing(
@@ -188,6 +189,12 @@ def test_a_wrong_table_costs_a_sentence_and_writes_nothing(
     (tmp_path / "runs.csv").write_text(text)
     assert sentence in refused("import", "csv", "runs.csv", *words.split())
     assert not (tmp_path / "imported").exists()
+
+
+def test_a_name_with_a_comma_is_given_in_quotes(succeeds, tmp_path):
+    (tmp_path / "runs.csv").write_text('model,"f1, macro", seed\ndot,0.5,0\n')
+    words = ("--settings", "model", "--metrics", '"f1, macro"')
+    assert "f1, macro: higher is better" in succeeds("import", "csv", "runs.csv", *words).stdout
 
 
 def test_bytes_that_are_not_text_and_a_folder_cost_a_sentence(refused, tmp_path):
