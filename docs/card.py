@@ -4,17 +4,19 @@ The Chinese pages keep their texts. A trial that they lack has its English quest
 """
 
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import get_args
 
 from attnexp.cards.card_file import Card, merged, read_card
-from attnexp.cards.judge import CardVerdict, judged, reasons_to_look, told
+from attnexp.cards.judge import LAST_TRIED, CardVerdict, judged
 from attnexp.cards.page import leaderboard
 from attnexp.cards.trial import GROUP, LevelName, Trial, read_tasks
 from attnexp.config.documents import read_document
 from attnexp.config.groups import Choice, choices
+from attnexp.stats.compare import Word
 from attnexp.tables.formats import as_markdown
 from attnexp.tables.grid import Report
 
@@ -26,10 +28,13 @@ CHINESE_HEAD = "| 试验 | 问题 | 判定依据 | 没有的级别 |\n|---|---|-
 TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
 CARDS = DOCS / "cards"
 SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
+NEXT_TO = ("scaled_dot", "additive")
+"""The baselines of nearly all cards: a column each."""
 SHIPPED_HEAD = (
-    "| card | seeds | made on | next to | over the whole card | reasons to look |\n"
-    "|---|---|---|---|---|---|\n"
+    "| card | seeds | scaled_dot | additive | nearest relative |\n|---|---|---|---|---|\n"
 )
+LEFT_OUT = ("cost", "length_10")
+"""Trials without a line in the table of means: seconds of a busy machine, and zeros."""
 COUNT = re.compile(r"\[\d+ small tasks\]")
 CHINESE_COUNT = re.compile(r"\[\d+ 个小任务\]")
 SAYINGS = re.compile(r"<!-- the differences that hold -->\n\n(?:[#-].*\n+)*")
@@ -72,28 +77,54 @@ def judged_cards() -> dict[str, tuple[Card, list[CardVerdict]]]:
 
 
 def verdict_rows() -> str:
-    """Return a row for each baseline of each card: how often the subject had each verdict."""
+    """Return a row for each card: the differences that hold, by baseline."""
     lines = []
     for name, (card, found) in judged_cards().items():
-        for baseline in dict.fromkeys(verdict.baseline for verdict in found):
-            own = [verdict for verdict in found if verdict.baseline == baseline]
-            shown = f"[{card.subject}](cards/{name}.json)"
-            look = str(reasons_to_look(own) or "")
-            lines.append(line([shown, str(card.seeds), card.date, baseline, told(own), look]))
+        held = {
+            baseline: signs([verdict for verdict in found if verdict.baseline == baseline])
+            for baseline in dict.fromkeys(verdict.baseline for verdict in found)
+        }
+        near = ", ".join(f"{row}: {text}" for row, text in held.items() if row not in NEXT_TO)
+        shown = f"[{card.subject}](cards/{name}.json)"
+        lines.append(line([shown, str(card.seeds), *(held.get(row, "") for row in NEXT_TO), near]))
     return "".join(lines)
+
+
+def signs(found: list[CardVerdict]) -> str:
+    """Return how many verdicts that hold are better and worse, as `+3 -6`, or `0`."""
+    held = Counter(verdict.word for verdict in found if verdict.holds)
+    counted = ((Word.BETTER, "+"), (Word.WORSE, "-"))
+    return " ".join(f"{sign}{held[word]}" for word, sign in counted if held[word]) or "0"
 
 
 def sayings() -> str:
     """Return a list for each card: the differences that hold over the whole of it.
 
-    The heading has the subject and its seeds, which the lines leave out.
+    The heading has the subject and its seeds, and the trial its metric: the lines leave them out.
+    A card whose differences are all those of another one has its name alone.
     """
     parts = []
+    told: dict[frozenset[tuple[str, frozenset[str]]], tuple[str, int]] = {}
     for card, found in judged_cards().values():
-        held = (each.sentence.replace(f"{card.subject} is ", "", 1) for each in found if each.holds)
-        lines = "".join(f"- {text.replace(f', {card.seeds} seeds', '')}\n" for text in held)
-        parts.append(f"## {card.subject}, {card.seeds} seeds\n\n{lines or '- None.' + chr(10)}")
+        held = [each for each in found if each.holds]
+        pairs = frozenset((each.trial, frozenset((each.subject, each.baseline))) for each in held)
+        if told.get(pairs, ("", 0))[1] == card.seeds:
+            lines = f"- As {told[pairs][0]}, the other way round.\n"
+        else:
+            lines = "".join(f"- {saying(each)}\n" for each in held) or "- None.\n"
+        if held:
+            told[pairs] = (card.subject, card.seeds)
+        parts.append(f"## {card.subject}, {card.seeds} seeds\n\n{lines}")
     return "\n".join(parts)
+
+
+def saying(verdict: CardVerdict) -> str:
+    """Return the sentence of a verdict without its subject, seeds and metric."""
+    text = verdict.sentence.replace(f"{verdict.subject} is ", "", 1)
+    text = re.sub(r"\(\S+ (?=\S+ and )", "(", text)
+    text = re.sub(r"(\d+) of (\d+) (?=and|seeds)", r"\1/\2 ", text)
+    text = text.replace("seeds learned", "learned").replace(LAST_TRIED, "last value")
+    return re.sub(r", \d+ seeds", "", text)
 
 
 def compared() -> str:
@@ -102,9 +133,13 @@ def compared() -> str:
     if not names:
         return ""
     cards = [read_card(path) for path in shipped()]
-    (grid,) = leaderboard(merged(cards, names)).grids
+    trials = [trial for trial in merged(cards, names) if trial.name not in LEFT_OUT]
+    (grid,) = leaderboard(trials).grids
     bare = replace(grid, title="", caption="", legend="")
-    return as_markdown(Report([bare]))
+    kept = [place for place, head in enumerate(grid.columns) if head.title != "metric"]
+    bare = bare.chosen([grid.columns[place] for place in kept], kept)
+    table = as_markdown(Report([bare])).replace(" \\*", "")
+    return re.sub(" {2,}", " ", table)
 
 
 def rows() -> list[str]:

@@ -1,4 +1,4 @@
-"""The tables of docs/choices.md are what docs/choices.py writes, and true."""
+"""The lists of docs/choices.md are what docs/choices.py writes, and true."""
 
 import re
 import runpy
@@ -7,47 +7,45 @@ import pytest
 import torch
 import yaml
 from composed import composed
-from conftest import CONF, ROOT
+from conftest import CONF, ROOT, choice_names
 from hydra.utils import get_object
 
 PAGE = (ROOT / "docs" / "choices.md").read_text()
-TABLES = {
-    heads: [
-        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()
-    ]
-    for heads, table in re.findall(
-        r"^\| `([\w.]+)=` .*\n\|[-| ]+\|\n((?:\|.*\n)+)", PAGE, flags=re.MULTILINE
-    )
+LISTS = {
+    group: {
+        name: text
+        for names, text in re.findall(r"^- ((?:`\w+`(?:, )?)+): (.*)$", items, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    for group, items in re.findall(r"^`(\w+)=`:\n\n((?:- .*\n)+)", PAGE, re.MULTILINE)
 }
-"""The rows of each table, cut into cells, by the setting at its head."""
+"""The lines of each list by the names of choices."""
 
 
-def rows(group):
-    """Each choice of a table with the cells of its row."""
-    return [(cells[0].strip("`"), cells) for cells in TABLES[group]]
-
-
-def test_the_tables_are_as_the_choices_say():
+def test_the_lists_are_as_the_choices_say():
     shown = {*re.findall(r"<!-- conf/(\w+) -->", PAGE)}
     assert shown == {"model", "normalizer", "estimator", "attention", "data", "positions", "arch"}
+    for group, lines in LISTS.items():
+        assert sorted(lines) == choice_names(group)
     written = runpy.run_path(str(ROOT / "docs" / "choices.py"))["written"]
     assert written(PAGE) == PAGE, "run `python docs/choices.py`"
 
 
-@pytest.mark.parametrize(("name", "cells"), rows("model"))
-def test_a_score_learns_what_the_table_says(name, cells, settings_of):
+@pytest.mark.parametrize("name", choice_names("model"))
+def test_a_score_learns_its_width_if_its_name_says_so(name, settings_of):
     settings = settings_of("model", name)
     score = get_object(settings.pop("_target_"))(3, 3, **settings)
-    learned = [parameter.removesuffix(".weight") for parameter, _ in score.named_parameters()]
-    assert len(learned) == len(cells[2].split(",") if cells[2] else [])
+    learned = [parameter for parameter, _ in score.named_parameters()]
+    assert ("width" in learned) == name.endswith("_learned")
 
 
-@pytest.mark.parametrize(("name", "cells"), rows("normalizer"))
-def test_weights_sum_to_one_where_the_table_says_so(name, cells, settings_of):
+@pytest.mark.parametrize("name", choice_names("normalizer"))
+def test_weights_sum_to_one_where_the_page_does_not_say_otherwise(name, settings_of):
+    (others,) = re.findall(r"^The weights of (.*) need not sum to 1\.$", PAGE, re.MULTILINE)
     settings = settings_of("normalizer", name)
     normalizer = get_object(settings.pop("_target_"))(heads=1, **settings)
     sums = normalizer(torch.linspace(-2, 1, 12).view(1, 3, 4)).sum(dim=-1)
-    assert torch.allclose(sums, torch.ones(())) == (cells[2] == "yes")
+    assert torch.allclose(sums, torch.ones(())) == (f"`{name}`" not in others)
 
 
 SIZES = {
@@ -63,15 +61,15 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_data_have_the_sizes_of_the_table(name, settings_of):
-    assert SIZES[name].format_map(settings_of("data", name)) in dict(rows("data"))[name][1]
+def test_data_have_the_sizes_of_the_list(name, settings_of):
+    assert SIZES[name].format_map(settings_of("data", name)) in LISTS["data"][name]
 
 
-def test_the_sentences_that_ship_are_as_many_as_the_table_says():
+def test_the_sentences_that_ship_are_as_many_as_the_list_says():
     path = yaml.safe_load((CONF / "data" / "pairs.yaml").read_text())["path"]
     shipped = ROOT / "attnexp" / "data" / "files" / path.removeprefix("attnexp:")
     lines = len(shipped.read_text().splitlines())
-    assert f"{lines} sentences" in dict(rows("data"))["pairs"][1]
+    assert f"{lines} sentences" in LISTS["data"]["pairs"]
 
 
 def test_the_defaults_are_those_of_the_page():
