@@ -1,4 +1,4 @@
-"""Writes the tables of trials and of shipped cards, their differences, and a count in README.
+"""Writes the list of trials, the tables of shipped cards, their differences and README's count.
 
 The Chinese pages keep their texts. A trial that they lack has its English question there.
 """
@@ -23,9 +23,7 @@ from attnexp.tables.grid import Report
 DOCS = Path(__file__).resolve().parent
 PAGES = [DOCS / name for name in ("card.md", "card_numbers.md", "card_sayings.md", "../README.md")]
 CHINESE_PAGES = [DOCS / name for name in ("zh/card.md", "../README.zh.md")]
-HEAD = "| trial | asks | decided by | lacks level |\n|---|---|---|---|\n"
-CHINESE_HEAD = "| 试验 | 问题 | 判定依据 | 没有的级别 |\n|---|---|---|---|\n"
-TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
+LIST = re.compile(r"<!-- conf/trial -->\n\n(?:[|-].*\n)*")
 CARDS = DOCS / "cards"
 SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
 NEXT_TO = ("scaled_dot", "additive")
@@ -42,8 +40,8 @@ COMPARED = re.compile(r"<!-- attnexp card --compare -->\n\n(?:\|.*\n)*")
 
 
 def written(page: str) -> str:
-    """Return a page with its tables written anew."""
-    page = TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{HEAD}{''.join(rows())}", page)
+    """Return a page with its lists and tables written anew."""
+    page = LIST.sub(lambda _: f"<!-- conf/trial -->\n\n{''.join(items())}", page)
     page = COUNT.sub(f"[{len(read_tasks('quick'))} small tasks]", page)
     page = SAYINGS.sub(lambda _: f"<!-- the differences that hold -->\n\n{sayings()}", page)
     page = SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{verdict_rows()}", page)
@@ -51,14 +49,14 @@ def written(page: str) -> str:
 
 
 def written_in_chinese(page: str) -> str:
-    """Return a Chinese page with the rows of its trials, and their number, written anew."""
+    """Return a Chinese page with the lines of its trials, and their number, written anew."""
     page = CHINESE_COUNT.sub(f"[{len(read_tasks('quick'))} 个小任务]", page)
-    texts = dict(re.findall(r"^\| `(\w+)` \|(.*)\|$", page, re.MULTILINE))
+    texts = dict(re.findall(r"^- `(\w+)`\uff1a(.*\uff1f)", page, re.MULTILINE))
     lines = "".join(
-        chinese_row(choice, read_document(choice.path, Trial), texts.get(choice.name))
+        chinese_item(choice, read_document(choice.path, Trial), texts.get(choice.name))
         for choice in choices(GROUP)
     )
-    return TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{CHINESE_HEAD}{lines}", page)
+    return LIST.sub(lambda _: f"<!-- conf/trial -->\n\n{lines}", page)
 
 
 def shipped() -> list[Path]:
@@ -142,33 +140,34 @@ def compared() -> str:
     return re.sub(" {2,}", " ", table)
 
 
-def rows() -> list[str]:
-    """Return the row of each trial that ships, in alphabetical order."""
-    return [row(choice, read_document(choice.path, Trial)) for choice in choices(GROUP)]
+def items() -> list[str]:
+    """Return the line of each trial that ships, in alphabetical order."""
+    return [item(choice, read_document(choice.path, Trial)) for choice in choices(GROUP)]
 
 
-def row(choice: Choice, trial: Trial) -> str:
-    """Return the row of a trial."""
+def item(choice: Choice, trial: Trial) -> str:
+    """Return the line of a trial: its question, its deciding number and the levels it lacks."""
     number = f"`{trial.metric}`"
     if trial.works is not None:
         number = (
             f"values of `{trial.works.setting}` with {number} at least {trial.works.at_least:g}"
         )
-    return line([f"`{choice.name}`", choice.line, number, lacking(trial)])
+    return f"- `{choice.name}`: {choice.line} {', not '.join([number, *lacking(trial)])}\n"
 
 
-def chinese_row(choice: Choice, trial: Trial, texts: str | None) -> str:
-    """Return the row of a trial with the question of `texts`, the row as it was."""
+def chinese_item(choice: Choice, trial: Trial, asks: str | None) -> str:
+    """Return the line of a trial with the question that the page had, else in English."""
     number = f"`{trial.metric}`"
     if trial.works is not None:
         number += f" 至少为 {trial.works.at_least:g} 的 `{trial.works.setting}` 值"
-    asks = texts.partition("|")[0].strip() if texts else choice.line
-    return line([f"`{choice.name}`", asks, number, lacking(trial)])
+    asks = asks or f"{choice.line} "
+    decided = "\uff0c没有 ".join([number, *lacking(trial)])
+    return f"- `{choice.name}`\uff1a{asks}{decided}\n"
 
 
-def lacking(trial: Trial) -> str:
+def lacking(trial: Trial) -> list[str]:
     """Return the levels that a trial does not have."""
-    return ", ".join(f"`{name}`" for name in get_args(LevelName) if not getattr(trial, name))
+    return [f"`{name}`" for name in get_args(LevelName) if not getattr(trial, name)]
 
 
 def line(cells: list[str]) -> str:

@@ -26,10 +26,10 @@ def section(title):
     return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)[1]
 
 
-def test_the_table_has_the_trials_as_their_files_have_them():
+def test_the_list_has_the_trials_as_their_files_have_them():
     for page in (PAGE, NUMBERS, SAYINGS, README):
         assert script("card").written(page) == page, "run `python docs/card.py`"
-    found = re.findall(r"^\| `(\w+)` \| [^|]*\? \|", section("The trials"), re.MULTILINE)
+    found = re.findall(r"^- `(\w+)`: .*\? ", section("The trials"), re.MULTILINE)
     assert sorted(found) == choice_names("trial")
 
 
@@ -39,13 +39,13 @@ def test_the_chinese_pages_have_the_same_trials():
         assert script("card").written_in_chinese(page) == page, "run `python docs/card.py`"
 
 
-def test_a_trial_without_a_translation_has_its_english_row_and_others_keep_theirs():
+def test_a_trial_without_a_translation_has_its_english_line_and_others_keep_theirs():
     page = (ROOT / "docs" / "zh" / "card.md").read_text()
-    found = script("card").written_in_chinese(re.sub(r"(?m)^\| `copy` .*\n", "", page))
+    found = script("card").written_in_chinese(re.sub(r"(?m)^- `copy`.*\n", "", page))
     lines = zip(page.splitlines(), found.splitlines(), strict=True)
     ((own, english),) = ((one, other) for one, other in lines if one != other)
-    assert own.startswith("| `copy` |")
-    assert english in PAGE.replace("`, `", "`、`")
+    assert own.startswith("- `copy`\uff1a")
+    assert english.replace("\uff1a", ": ") in PAGE.splitlines()
 
 
 def test_the_readme_counts_the_small_trials():
@@ -158,9 +158,8 @@ def test_a_trial_of_which_values_count_says_so():
     )
     trial = msgspec.yaml.decode(words, type=Trial)
     choice = script("card").choices("trial")[0]
-    assert "values of `b` with `a` at least 0.9 | `default`, `full` |" in script("card").row(
-        choice, trial
-    )
+    line = script("card").item(choice, trial)
+    assert line.endswith("? values of `b` with `a` at least 0.9, not `default`, not `full`\n")
 
 
 def test_the_cards_that_ship_are_of_the_results_version_that_the_page_says():

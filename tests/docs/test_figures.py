@@ -25,7 +25,7 @@ TOLD = {
         f"| (none) | {SEEDS['default']} | {MINUTES['default']:g} |",
         f"| `--full` | {SEEDS['full']} | {MINUTES['full']:g} |",
         f"tries all their values at seed {TUNED_AT}",
-        f"one head with {cost.DIM} features,",
+        f"one head with {cost.DIM} features ",
         f"the fastest of {cost.REPEATS} times",
         f"the same {nearest.ROWS} rows of {nearest.KEYS} scores",
     ],
