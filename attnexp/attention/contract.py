@@ -16,6 +16,7 @@ from torch.func import functional_call
 
 from attnexp.attention.base import Memory
 from attnexp.attention.multihead import AttentionFactory, MultiHead
+from attnexp.attention.pooling import comparison
 from attnexp.core.masks import causal_mask
 from attnexp.estimators.base import Compared, Estimator, EstimatorFactory
 from attnexp.scores.contract import (
@@ -100,7 +101,10 @@ def answers_step_by_step(make: AttentionFactory) -> None:
 
 
 def hides_what_a_bias_hides(make: AttentionFactory) -> None:
-    """A key whose score has a bias of minus infinity has no weight, unless scores are not used."""
+    """A key with a bias of minus infinity has no weight, unless values count at the next key.
+
+    An estimator of products uses no bias.
+    """
     attention, x = made(make), draw_symbols()
     if attention.estimator.needs_products:
         return
@@ -109,7 +113,13 @@ def hides_what_a_bias_hides(make: AttentionFactory) -> None:
     memory = attention.remember(x, x, causal_mask(LENGTH, x.device))
     _, weights = attention.attend(x, memory, bias=bias)
     assert weights is not None
-    require(bool((weights[..., 1:, 0] == 0).all()), "a bias of minus infinity leaves a weight")
+    found = bool((weights[..., 1:, 0] != 0).any())
+    require(
+        found == attention.mixes_neighbours,
+        "a bias of minus infinity leaves a weight"
+        if found
+        else "mixes_neighbours must be False: a bias of minus infinity leaves no weight",
+    )
 
 
 def shares_keys(make: AttentionFactory) -> None:
@@ -203,7 +213,7 @@ def estimated(make: EstimatorFactory) -> tuple[Estimator, Tensor, Compared]:
     memory, queries = attention.remember(x, x), attention.split(attention.W_q(x))
     scores = attention.score.compare(attention.score.project_queries(queries), memory.keys)
     weights = scores if attention.estimator.needs_products else scores.softmax(dim=-1)
-    return attention.estimator, weights, Compared(queries, memory.keys, memory.kept, None)
+    return attention.estimator, weights, comparison(attention.mechanism, queries, memory)
 
 
 def sums_to_one_as_declared(make: EstimatorFactory) -> None:

@@ -66,6 +66,9 @@ class MultiHead(Attention):
 
     maps_a_head: ClassVar[int] = 1
 
+    mixes_neighbours: ClassVar[bool] = False
+    """Whether a value also counts at the next key, so that a key whose score is hidden may count."""
+
     def __init__(
         self,
         score: ScoreFactory,

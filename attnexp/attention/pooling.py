@@ -97,12 +97,21 @@ def pool(
             return context, None
     _, weights = weighed(mechanism, queries, memory.keys, memory.mask, bias)
     kept = weights if dropout is None else dropout(weights)
-    compared = Compared(queries, memory.keys, memory.kept, mask_matrix(memory.mask))
+    compared = comparison(mechanism, queries, memory)
     if not need_weights:
         return estimator.answer(kept, memory.values, compared), None
     effective = estimator.effective(kept, compared)
     context = batched_product(effective.to(memory.values.dtype), memory.values)
     return context, estimator.effective(weights, compared) if drops else effective
+
+
+def comparison(
+    mechanism: Mechanism, queries: Float[Tensor, "*batch queries query_dim"], memory: Memory
+) -> Compared:
+    """Return the queries and keys that the estimator gets beside the weights."""
+    products = mechanism.estimator.needs_products
+    projected = mechanism.score.project_queries(queries) if products else None
+    return Compared(queries, memory.keys, memory.kept, mask_matrix(memory.mask), projected)
 
 
 def weighed(

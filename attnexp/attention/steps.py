@@ -2,8 +2,9 @@
 
 from torch import Tensor, nn
 
-from attnexp.attention.pooling import Mechanism, require_fit, weighed
-from attnexp.estimators.base import Compared, Estimator
+from attnexp.attention.base import Memory
+from attnexp.attention.pooling import Mechanism, comparison, require_fit, weighed
+from attnexp.estimators.base import Estimator
 from attnexp.estimators.local_constant import LocalConstant
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import Score, batched_product
@@ -53,7 +54,7 @@ class Stepwise(nn.Module):
             )
             keys = estimator.prepare(self.score.project_keys(given["keys"]))
             kept = estimator.remember(given["keys"], given["keys"])
-            compared = Compared(queries, keys, kept, mask)
+            compared = comparison(mechanism, queries, Memory(keys, keys, mask, kept))
             scores, weights = weighed(mechanism, queries, keys, mask)
             between = estimator.between(weights, compared)
             effective = estimator.effective(weights, compared)

@@ -16,13 +16,15 @@ class Compared(NamedTuple):
 
     `queries` are those of each head, before the score projects them further, `keys` as the score
     compares them, `kept` the numbers that `Estimator.remember` returned, and `mask` is true for a
-    key that a query may attend to, or None if it may attend to all.
+    key that a query may attend to, or None if it may attend to all. For an estimator that needs
+    products, `projected` are the queries as the score compares them.
     """
 
     queries: Float[Tensor, "*batch queries query_dim"]
     keys: Float[Tensor, "*batch keys projected"]
     kept: Float[Tensor, "*batch keys kept"] | None
     mask: MaskMatrix | None
+    projected: Float[Tensor, "*batch queries projected"] | None = None
 
 
 class Estimator(nn.Module, ABC):

@@ -53,20 +53,16 @@ class Delta(Estimator):
 
         P are the products. The rows of T V are the corrections that the keys write to the state.
         """
-        assert compared.kept is not None
-        unit = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
-        return {"shares": compared.kept, "inverse": self(unit.expand_as(weights), compared)}
+        with torch.autocast(weights.device.type, enabled=False):
+            shares, before = self.triangle(compared)
+            unit = torch.eye(weights.shape[-1], dtype=before.dtype, device=weights.device)
+            return {"shares": shares, "inverse": _solved(unit.expand_as(weights), shares, before)}
 
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> Float[Tensor, "*batch queries keys"]:
         with torch.autocast(weights.device.type, enabled=False):
-            shares, before = _triangle(compared)
-            # X (I + A) = P, for each query a row of X
-            solved = torch.linalg.solve_triangular(
-                before, weights.to(before.dtype), upper=False, left=False, unitriangular=True
-            )
-            return solved * shares.mT
+            return _solved(self.read(weights, compared), *self.triangle(compared))
 
     def answer(
         self,
@@ -75,20 +71,35 @@ class Delta(Estimator):
         compared: Compared,
     ) -> Float[Tensor, "*heads queries value_dim"]:
         with torch.autocast(weights.device.type, enabled=False):
-            shares, before = _triangle(compared)
+            shares, before = self.triangle(compared)
             # (I + A) U = diag(b) V, the corrections that are written at each key
             written = torch.linalg.solve_triangular(
                 before, shares * values.to(before.dtype), upper=False, unitriangular=True
             )
-            return (weights.to(before.dtype) @ written).to(values.dtype)
+            return (self.read(weights, compared) @ written).to(values.dtype)
+
+    def triangle(
+        self, compared: Compared
+    ) -> tuple[Float[Tensor, "*batch keys 1"], Float[Tensor, "*batch keys keys"]]:
+        """Return diag(b) as a column, and A below its diagonal, in float32 at least.
+
+        A triangular solve reads no other numbers.
+        """
+        assert compared.kept is not None
+        kind = torch.promote_types(compared.keys.dtype, torch.float32)
+        keys, shares = compared.keys.to(kind), compared.kept[..., :1].to(kind)
+        return shares, (shares * keys) @ keys.mT
+
+    def read(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return how much of each correction a query reads: the products, in float32 at least."""
+        return weights.to(torch.promote_types(weights.dtype, torch.float32))
 
 
-def _triangle(compared: Compared) -> tuple[Tensor, Tensor]:
-    """Return diag(b) as a column, and A below its diagonal, in float32 at least.
-
-    A triangular solve reads no other numbers.
-    """
-    assert compared.kept is not None
-    kind = torch.promote_types(compared.keys.dtype, torch.float32)
-    keys, shares = compared.keys.to(kind), compared.kept.to(kind)
-    return shares, (shares * keys) @ keys.mT
+def _solved(read: Tensor, shares: Tensor, before: Tensor) -> Tensor:
+    """Return X diag(b) with X (I + A) = P, for each query a row of P and X."""
+    rows = torch.linalg.solve_triangular(
+        before, read.to(before.dtype), upper=False, left=False, unitriangular=True
+    )
+    return rows * shares.mT

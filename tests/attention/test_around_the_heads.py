@@ -13,7 +13,9 @@ from attnexp.architectures.transformer import Transformer
 from attnexp.attention.differential import Differential
 from attnexp.attention.gated import Gated
 from attnexp.attention.multihead import MultiHead
+from attnexp.attention.shifted import Shifted
 from attnexp.core.batch import Batch, Seq2SeqSpec
+from attnexp.core.masks import causal_mask
 from attnexp.estimators.local_linear import LocalLinear
 from attnexp.scores.scaled_dot import ScaledDot
 
@@ -188,3 +190,38 @@ def test_a_window_reads_examples_as_if_each_were_alone(kind, examples):
 def test_a_window_below_one_is_refused():
     with pytest.raises(ValueError, match="window must be greater than 0, got 0"):
         DecoderOnly(SPEC, ScaledDot, dim=8, heads=2, window=0)
+
+
+def test_shifted_keys_and_values_by_hand():
+    """As the authors write it: rows of zeros before the keys and values of each head."""
+    torch.manual_seed(0)
+    x, attention = draw(2, 6, 8).double(), Shifted(ScaledDot, 8, heads=2).double()
+    with torch.no_grad():
+        attention.shares.copy_(draw(2, 2, seed=4))
+    a, b = attention.shares.sigmoid()
+    heads = []
+    for head in range(2):
+        rows = slice(4 * head, 4 * head + 4)
+        q, k, v = (x @ W.weight[rows].T for W in (attention.W_q, attention.W_k, attention.W_v))
+        nothing = torch.zeros(2, 1, 4).double()
+        k = a[head] * k + (1 - a[head]) * torch.cat([nothing, k[:, :-1]], dim=1)
+        v = b[head] * v + (1 - b[head]) * torch.cat([nothing, v[:, :-1]], dim=1)
+        hidden = ~torch.ones(6, 6).tril().bool()
+        scores = (q @ k.transpose(1, 2) / 2).masked_fill(hidden, -torch.inf)
+        heads.append(scores.softmax(dim=-1) @ v)
+    expected = torch.cat(heads, dim=-1) @ attention.W_o.weight.T
+    context, weights = attention(x, x, x, causal_mask(6, x.device))
+    torch.testing.assert_close(context, expected)
+    values = attention.split(attention.W_v(x))
+    torch.testing.assert_close(attention.joined(weights @ values, x), expected)
+    # the first value also counts at the second key
+    assert (weights[..., 0, 0] < 1).all()
+
+
+def test_shares_of_one_are_plain_attention():
+    x, plain = draw(2, 5, 8), MultiHead(ScaledDot, 8, heads=2)
+    shifted = Shifted(ScaledDot, 8, heads=2)
+    copied(shifted, plain)
+    with torch.no_grad():
+        shifted.shares.fill_(100.0)
+    torch.testing.assert_close(shifted(x, x, x), plain(x, x, x))
