@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from card import shipped
 import yaml
+from card import shipped
 from hydra.utils import get_object
 
 from attnexp.cards.card_file import Card, merged, read_card
