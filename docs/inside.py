@@ -34,20 +34,17 @@ def parts() -> dict[str, list[str]]:
     return {part: others.split() for part, others in ast.literal_eval(table).items()}
 
 
-def imports(wing: str) -> dict[str, list[str]]:
-    """Return the parts that a wing imports from others, by wing."""
-    own = WINGS[wing].split()
-    used = {name for part in own for name in parts()[part]}
-    others = {other: [n for n in WINGS[other].split() if n in used] for other in WINGS}
-    return {other: names for other, names in others.items() if names and other != wing}
+def imports(wing: str) -> list[str]:
+    """Return the other wings that a wing imports parts of."""
+    used = {name for part in WINGS[wing].split() for name in parts()[part]}
+    return [other for other in WINGS if other != wing and used.intersection(WINGS[other].split())]
 
 
 def written(page: str) -> str:
     """Return the page with its table written anew."""
     rows = ["| wing | its parts | imports |", "|---|---|---|"]
     for wing, names in WINGS.items():
-        used = (f"{other}: {', '.join(n)}" for other, n in imports(wing).items())
-        rows.append(f"| **{wing}** | {', '.join(names.split())} | {'; '.join(used)} |")
+        rows.append(f"| **{wing}** | {', '.join(names.split())} | {', '.join(imports(wing))} |")
     return TABLE.sub(lambda _: "\n".join(["<!-- wings -->", "", *rows, ""]), page)
 
 

@@ -21,13 +21,16 @@ from attnexp.config.groups import Choice, choices
 
 PAGE = Path(__file__).resolve().parent / "register.md"
 TABLE = re.compile(r"<!-- the mechanisms -->\n\n(?:\|.*\n)*")
-HEADS = ["mechanism", "year", "source", "formula", "stars", "card", "claims"]
+HEADS = ["mechanism", "year", "source", "formula", "stars, cards", "claims"]
 
 NAME = r"(?:(?:van|von|der|den|de|di|du|la|le|ten|De|Di|La|Le) )*[A-Z][\w'-]+"
 NAMES = rf"{NAME}(?:(?:, | and ){NAME})*(?: et al\.)?"
 DATED = rf'{NAMES} \((\d{{4}})[^)]*\)(?: and {NAMES} \(\d{{4}}\))?(?:, "[^"]+")?'
 SOURCE = re.compile(rf"{DATED}|Dive into Deep Learning, release [\d.]+, section \d+\.\d+")
 """The publication that a docstring names first, and its year, which the textbook lacks."""
+
+KNOWN = re.compile(r' \(\d{4}\)|, "[^"]+"|, release [\d.]+(?=, section)')
+"""What of a publication the table leaves out: its year, which has a column, and its title."""
 
 CITED = re.compile(r"(?<=\.) [^.]* \d{4}\b[^.]*\.$")
 """The last sentence of a description, which names the publication again."""
@@ -102,17 +105,21 @@ def published(word: str, choice: Choice) -> list[str]:
     source = SOURCE.search(" ".join(get_object(target).__doc__.split()))
     year, text = (source[1] or "", source[0]) if source else ("", "")
     formula = CITED.sub("", choice.line.replace("|", "&#124;"))
-    return [f"[`{word}`](../{path}.py)", year, text, formula]
+    base, with_width, _ = choice.name.partition("_learned")
+    if with_width:
+        formula = f"The kernel `{base}` with a learned width."
+    return [f"[`{word}`](../{path}.py)", year, KNOWN.sub("", text), formula]
 
 
 def measured(words: Sequence[str], cards: Cards, found: Sequence[dict[str, bool]]) -> list[str]:
-    """Return the stars of a row, its cards and its claims."""
+    """Return the stars of a row with its cards, and its claims."""
     label = row_of(words).label
     own = {name: card for name, card in cards.items() if card.subject == label}
     labels = {label, *(f"{label} ({name})" for name in own)}
+    ahead_in = [any(trial.get(each) for each in labels) for trial in found if labels & {*trial}]
+    links = [f"[{name}](cards/{name}.json){more_seeds(card)}" for name, card in own.items()]
     return [
-        stars([any(trial.get(each) for each in labels) for trial in found if labels & {*trial}]),
-        ", ".join(f"[{name}](cards/{name}.json){more_seeds(card)}" for name, card in own.items()),
+        ", ".join(filter(None, [stars(ahead_in), *links])),
         ", ".join(f"[`{name}`](../conf/claim/{name}/claim.yaml)" for name in claims(words)),
     ]
 

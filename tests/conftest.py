@@ -17,6 +17,9 @@ from imported import python
 # Two test processes with two threads each would spend their time waiting for each other.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# Texts are in English, whatever the locale of whoever runs the tests.
+os.environ["LC_ALL"] = "C.UTF-8"
+
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 

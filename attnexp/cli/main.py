@@ -30,12 +30,29 @@ from attnexp.core.errors import (
     suggestion,
     with_choices,
 )
+from attnexp.core.language import said, usual_language
 from attnexp.core.synonyms import commands_for
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 
 REQUEST, FAILURE, SIGNAL, FAULT = 2, 1, 128, 70
 """Exit codes: a wrong request, a failed run, a signal, whose number is added, a bug in attnexp."""
+
+EXPLAINED = {
+    r"^There is no setting ": said("No setting has this name: check its spelling."),
+    r" is not a verb\b": said("No command has this name: check its spelling."),
+    r" is not (one of the choices|a choice)\b": said(
+        "No choice has this name: check its spelling."
+    ),
+    r" is not there: give the folder|is neither a folder nor a run ": said(
+        "There is no such folder: name that of a run, or one that has runs."
+    ),
+    r" runs has finished: ": said("No run has finished: the same command goes on with a run."),
+    r"\bdevice=\S+ is not available: ": said(
+        "No such device was found: use {setting}.", setting="device=cpu"
+    ),
+}
+"""Errors by the words of their sentences, and what is said of them in Chinese."""
 
 SIGPIPE = 13
 """The number of the signal that ends other programs when the reader of their output has gone."""
@@ -85,11 +102,14 @@ def report(error: Exception | KeyboardInterrupt | SystemExit) -> int:
 
 
 def _complain(sentence: str) -> None:
+    """Print the sentence of an error, and under a Chinese locale the Chinese of a usual one."""
     if sentence:
         from attnexp.core.console import complain
 
+        zh = [text.zh() for words, text in EXPLAINED.items() if re.search(words, sentence)]
         with suppress(OSError):
-            complain(sentence)
+            for line in [sentence, *(zh if usual_language(os.environ) == "zh" else [])]:
+                complain(line)
 
 
 def _open_streams() -> None:

@@ -25,7 +25,7 @@ from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
 from attnexp.plots.picture_style import Style
 from attnexp.plots.style import title_of
-from attnexp.runs.attention import Map, StoredAttention, View, same_examples
+from attnexp.runs.attention import Map, StoredAttention, View, kind_text, same_examples
 from attnexp.runs.files import file_word
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
@@ -73,7 +73,7 @@ def _attention_figure(run: Run, options: Options) -> Figure:
     resolved = attention.resolve(view, _most(options, EXAMPLES) if alone else options.most or 1)
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
-    seen = said("{name} attention", name=name)
+    seen = kind_text(name)
     across, down = [translate(numbered(said("head"), head + 1)) for head in shown_heads], [""]
     if alone:
         layer, head = shown_layers[0], shown_heads[0]

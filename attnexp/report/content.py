@@ -48,6 +48,7 @@ from attnexp.runs.attention import (
     StoredAttention,
     has_signs,
     is_uneven,
+    kind_text,
     same_examples,
     scale_end,
 )
@@ -239,6 +240,7 @@ def _attention(comparison: Comparison) -> AttentionPanel | None:
         seed,
         len(comparison.configurations) - len(shown),
         list(names),
+        [*map(kind_text, names)],
         {name: float(f"{end:.4g}") for name, end in ends.items()},
         [name for name, end in ends.items() if name not in signed and _is_rooted(name, end, shown)],
         signed,

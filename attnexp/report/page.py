@@ -142,12 +142,13 @@ class ShownRun(Struct, frozen=True):
 class AttentionPanel(Struct, frozen=True):
     """Maps of several runs of one seed, on scales that end at `ends`; some are `rooted`.
 
-    Those that are `signed` go as far below 0.
+    Those that are `signed` go as far below 0. `kinds` are the `names` in words.
     """
 
     seed: int
     omitted: int
     names: Sequence[str]
+    kinds: Sequence[Phrase]
     ends: Mapping[str, float]
     rooted: Sequence[str]
     signed: Sequence[str]

@@ -14,6 +14,15 @@ from attnexp.runs.settings import clean
 FIRST = ("pooling", "cross")
 """The attentions that a picture shows if it shows one: from queries to the keys they ask."""
 
+KINDS = {
+    "cross": said("cross attention"),
+    "decoder": said("decoder attention"),
+    "encoder": said("encoder attention"),
+    "pooling": said("pooling attention"),
+    "self": said("self attention"),
+}
+"""The attentions of our architectures, in words."""
+
 NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 """The fields of a batch without which a map cannot be labelled."""
 
@@ -32,6 +41,12 @@ LONGEST_SYMBOL = 40
 """Characters of a symbol that are shown."""
 
 SPACE = "\N{OPEN BOX}"
+
+
+def kind_text(name: str) -> Text:
+    """Return an attention in words, such as `cross attention`."""
+    return KINDS.get(name) or said("{name} attention", name=name)
+
 
 Side = Literal["target", "source", "input", "source and input"]
 """The symbols along a side of a map: targets, sources, or the decoder's inputs."""
@@ -172,7 +187,7 @@ class StoredAttention:
         """Return a resolved view in words, without its examples."""
         name = view.attention or self.main
         _, layers, heads = self.weights[name].shape[:3]
-        parts = [said("{name} attention", name=name)]
+        parts = [kind_text(name)]
         if layers > 1 and view.layer is not None:
             parts.append(numbered(said("layer"), view.layer + 1))
         if heads > 1:

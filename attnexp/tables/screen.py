@@ -55,7 +55,11 @@ def _show_grid(grid: Grid, screen: Console) -> None:
     once = dict.fromkeys(folded(grid, shown))
     if grid.title:
         same = [joined(" ", [grid.columns[i].title, shown[0][i].text]) for i in once]
-        _say(screen, joined("; ", [grid.title, *([joined(", ", same)] if same else [])]), "bold")
+        _say(
+            screen,
+            joined(said("; "), [grid.title, *([joined(said(", "), same)] if same else [])]),
+            "bold",
+        )
     kept = [i for i in range(len(grid.columns)) if i not in once or not grid.title]
     heads, rows = [grid.columns[i] for i in kept], [[row[i] for i in kept] for row in shown]
     for spare in (1, 2):

@@ -1,6 +1,7 @@
 """Without the packages of the extras, what needs none of them works, and the rest names its own."""
 
 import ast
+import json
 import os
 import re
 import tomllib
@@ -72,87 +73,107 @@ def bare(tmp_path_factory, folder):
     return lambda *words: python("-W", "error", *words, cwd=folder, PYTHONPATH=path)
 
 
-@pytest.fixture(scope="module")
-def command(bare):
-    """Runs a command line there."""
-    return lambda line: bare("-m", "attnexp", *line.split())
-
-
 LITTLE = "train.max_epochs=1 data.num_train=200 data.num_validation=50 data.num_test=50"
 
+TRAINED = ("train.max_epochs=1", f"data=reverse model=additive {LITTLE}")
+"""The lines of two runs, which the others find."""
+
+NEEDS_NO_EXTRA = {
+    "--help": "attnexp data=reverse model=additive",
+    "plot --help": "--venue",
+    "results": "additive",
+    "plot outputs": "outputs/figures/",
+    "claims": "uniform_is_enough",
+    "report outputs": "2 runs in report.html",
+    "card --quick model=average --baseline model=dot --dry-run": "dates: Can it write",
+    "data=text --dry-run": "to do: ",
+}
+"""Lines, and what they print."""
+
+NEEDS = {
+    "data=dates": "data=dates needs the package babel: pip install 'attnexp[dates]'",
+    "-m data=sine,dates": "data=dates needs the package babel: pip install 'attnexp[dates]'",
+    "data=pairs": "data=pairs needs the package regex: pip install 'attnexp[text]'",
+    "-m data=sort,reverse task=translation": (
+        "task=translation needs the package sacrebleu: pip install 'attnexp[text]'"
+    ),
+    "plot outputs --venue icml2024": (
+        "--venue needs the package tueplots: pip install 'attnexp[venues]'"
+    ),
+    "completion bash": (
+        "completion needs the package argcomplete: pip install 'attnexp[completion]'"
+    ),
+}
+"""Lines, and the sentences that name a package they need."""
+
+EACH = """
+import json, os, sys, tempfile, warnings
+from attnexp.cli.main import run
+import torch
+
+warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork")
+answers = {}
+for line in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = os.fork()
+        if not child:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            try:
+                code = run(line.split())
+            except SystemExit as end:
+                code = end.code or 0
+            sys.stdout.flush()
+            os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        answers[line] = [code, *([file.seek(0), file.read()][1] for file in (out, err))]
+print(json.dumps(answers))
+"""
+"""Runs command lines, each in a process of its own, which has imported PyTorch already."""
+
 
 @pytest.fixture(scope="module")
-def trained(command):
-    """Runs command lines in a folder with two runs."""
-    for line in ("train.max_epochs=1", f"data=reverse model=additive {LITTLE}"):
-        answer = command(line)
-        assert answer.returncode == 0, answer.stderr
-        assert "figures/loss.png" in answer.stdout
-    return command
+def answers(bare):
+    """The exit code, the output and the errors of each line."""
+    lines = [*TRAINED, *NEEDS_NO_EXTRA, *NEEDS]
+    return json.loads(bare("-c", EACH, json.dumps(lines)).stdout)
 
 
-@pytest.mark.parametrize("package", sorted(PACKAGES))
-def test_the_packages_are_out_of_sight(bare, package):
-    assert "ModuleNotFoundError" in bare("-c", f"import {package}").stderr
+def test_the_packages_are_out_of_sight(bare):
+    found = f"from importlib.util import find_spec\nprint([*map(find_spec, {sorted(PACKAGES)})])"
+    assert bare("-c", found).stdout == f"{[None] * len(PACKAGES)}\n"
 
 
 @pytest.mark.first(5)
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("--help", "attnexp data=reverse model=additive"),
-        ("plot --help", "--venue"),
-        ("results", "additive"),
-        ("plot outputs", "outputs/figures/"),
-        ("claims", "uniform_is_enough"),
-        ("report outputs", "2 runs in report.html"),
-        ("card --quick model=average --baseline model=dot --dry-run", "dates: Can it write"),
-        ("data=text --dry-run", "to do: "),
-    ],
-)
-def test_what_needs_no_extra_works(trained, line, shown):
-    answer = trained(line)
-    assert answer.returncode == 0, answer.stderr
-    assert shown in answer.stdout
-    assert "pip install" not in answer.stdout + answer.stderr
+@pytest.mark.parametrize("line", TRAINED)
+def test_a_run_needs_no_extra(answers, line):
+    code, out, err = answers[line]
+    assert code == 0, err
+    assert "figures/loss.png" in out
+
+
+@pytest.mark.parametrize("line", NEEDS_NO_EXTRA)
+def test_what_needs_no_extra_works(answers, line):
+    code, out, err = answers[line]
+    assert code == 0, err
+    assert NEEDS_NO_EXTRA[line] in out
+    assert "pip install" not in out + err
 
 
 @pytest.mark.slow
-def test_a_card_is_made_of_the_other_trials(command):
-    answer = command(
-        "card --quick model=average --baseline model=dot --trials sine,dates --minutes 1"
-    )
+def test_a_card_is_made_of_the_other_trials(bare):
+    line = "card --quick model=average --baseline model=dot --trials sine,dates --minutes 1"
+    answer = bare("-m", "attnexp", *line.split())
     assert answer.returncode == 0, answer.stderr
     assert "average is worse than dot" in answer.stdout
     note = "note: not measured: dates needs the package babel: pip install 'attnexp[dates]'\n"
     assert note in answer.stderr
 
 
-@pytest.mark.parametrize(
-    ("line", "needs"),
-    [
-        ("data=dates", "data=dates needs the package babel: pip install 'attnexp[dates]'"),
-        ("-m data=sine,dates", "data=dates needs the package babel: pip install 'attnexp[dates]'"),
-        ("data=pairs", "data=pairs needs the package regex: pip install 'attnexp[text]'"),
-        (
-            "-m data=sort,reverse task=translation",
-            "task=translation needs the package sacrebleu: pip install 'attnexp[text]'",
-        ),
-        (
-            "plot outputs --venue icml2024",
-            "--venue needs the package tueplots: pip install 'attnexp[venues]'",
-        ),
-        (
-            "completion bash",
-            "completion needs the package argcomplete: pip install 'attnexp[completion]'",
-        ),
-    ],
-)
-def test_a_missing_package_is_named_before_the_first_job(trained, folder, line, needs):
-    answer = trained(line)
-    assert answer.returncode == 2
-    assert answer.stderr == f"attnexp: {needs}\n"
-    assert len(list(folder.glob("outputs/*/summary.json"))) == 2
+@pytest.mark.parametrize("line", NEEDS)
+def test_a_missing_package_is_named_before_the_first_job(answers, folder, line):
+    assert answers[line] == [2, "", f"attnexp: {NEEDS[line]}\n"]
+    assert len(list(folder.glob("outputs/*/summary.json"))) == len(TRAINED)
 
 
 def test_the_answers_of_a_run_without_words_are_found(bare):

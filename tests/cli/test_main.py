@@ -97,3 +97,30 @@ def test_a_fault_has_a_sentence_where_its_traceback_cannot_be_written(in_process
 @pytest.mark.slow
 def test_hydras_own_help_is_printed(succeeds):
     assert succeeds("--hydra-help").stdout.startswith("Hydra (")
+
+
+@pytest.mark.parametrize(
+    ("words", "chinese"),
+    [
+        (["modle=additive"], "没有这个名称的设置"),
+        (["model.lernable=true"], "没有这个名称的设置"),
+        (["reslts"], "没有这个名称的命令"),
+        (["model=aditive"], "没有这个名称的选项"),
+        (["results", "nosuch"], "没有这个文件夹"),
+        (["plot", "nosuch"], "没有这个文件夹"),
+        (["report", "outputs"], "没有一次运行已经完成"),
+        (["probe", "outputs"], "没有一次运行已经完成"),
+        (["device=cuda:77"], "没有找到这样的设备"),
+    ],
+)
+def test_a_usual_error_has_a_line_in_chinese_under_a_chinese_locale(
+    in_process, monkeypatch, write_run, words, chinese
+):
+    write_run("began", status="interrupted")
+    english = in_process(*words)
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    answer = in_process(*words)
+    assert english.returncode == answer.returncode == 2
+    assert answer.stderr.startswith(english.stderr)
+    (line,) = answer.stderr.removeprefix(english.stderr).splitlines()
+    assert line.startswith(f"attnexp: {chinese}")

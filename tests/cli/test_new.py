@@ -87,9 +87,15 @@ def test_the_test_of_a_class_with_a_wrong_declaration_fails(succeeds, tmp_path):
     assert "AssertionError: compact must be True: a score is minus infinity" in said
 
 
-def test_the_document_shows_the_sequences_that_are_written(succeeds, tmp_path):
+def test_the_document_explains_the_sequences_that_are_written(succeeds, tmp_path):
     succeeds("new", "sequences", "lookup")
-    assert (tmp_path / "lookup.py").read_text() in blocks("docs/own_code.md", "python")
+    code = (tmp_path / "lookup.py").read_text()
+    page = (ROOT / "docs" / "own_code.md").read_text()
+    section = page[page.index("## Sequences") : page.index("For another order of the source")]
+    explained = {*re.findall(r"`(\w+)`", section)}
+    assert explained >= {"families", "batch_of", "arranging", "arrangements", "stack"}
+    elsewhere = {"question_batch", "given_batch", "num_train", "num_validation", "num_test"}
+    assert not [name for name in explained - elsewhere if name not in code]
 
 
 def test_an_order_of_ones_own_is_one_method(succeeds, tmp_path):

@@ -14,16 +14,16 @@ from attnexp.report.render import page
 pytestmark = pytest.mark.check
 
 NAMES = re.compile(
-    r"\w+=[\w.]+|\w*_\w*|\bcommit [0-9a-f]+|"
+    r"[\w./]+=[\w.]+|\w*_\w*|\bcommit [0-9a-f]+|"
     r"\b(additive|boxcar|gaussian|learned|dot|softmax|sine|reverse|transformer|"
-    r"rnn|cross|pooling|self|encoder|decoder|width|seed|score|model|arch|positions|normalizer|none|"
+    r"rnn|width|seed|score|model|arch|positions|normalizer|none|"
     r"sinusoidal|steps|missing|exact match|pad|eos|bos|English|log|dev\d*|"
     r"attnexp|torch|cpu|python|native|cc)\b"
 )
 """Names of choices, settings, metrics and symbols, and of the other language."""
 
 TEXTS = """
-    const left = "p.note, pre, details table, script, style, .every table";
+    const left = "p.note:not(.verdicts p), pre, details table, script, style, .every table";
     for (const section of document.querySelectorAll("section")) {
       section.classList.toggle("every", section.querySelector("h2").innerText === "每次运行");
     }

@@ -525,7 +525,7 @@
         const select = make("select", { "aria-label": say("attention"), onchange: () => {
           state.name = select.value;
           rebuild();
-        } }, ...spec.names.map((name) => make("option", { value: name }, name)));
+        } }, ...spec.names.map((name, i) => make("option", { value: name }, spec.kinds[i])));
         select.value = state.name;
         parts.push(make("label", {}, say("attention"), select));
       }
@@ -548,7 +548,7 @@
       maps.replaceChildren(...spec.configurations.map((one) => {
         const kept = one.attentions[state.name];
         const caption = make("figcaption", {}, nameOf(one));
-        if (!kept) return make("figure", {}, caption, make("p", { class: "faint" }, say("has no {name} attention", { name: state.name })));
+        if (!kept) return make("figure", {}, caption, make("p", { class: "faint" }, say("has no {name}", { name: spec.kinds[spec.names.indexOf(state.name)] })));
         const frame = kept.frames[sides(state.frame, kept.frames.length)];
         const map = frame.maps[sides(state.example, frame.maps.length)];
         const layer = sides(state.layer, kept.layers);
