@@ -32,6 +32,7 @@ PAIRS = {
             "exercises",
             "attend",
             "tour",
+            "install",
             "data",
             "claims",
             "card",
@@ -317,7 +318,7 @@ def test_a_page_has_no_other_translation_of_a_term(page):
 @pytest.mark.parametrize("english", PAIRS)
 def test_a_term_of_a_page_is_in_its_translation(english):
     text, translation = prose(english), prose(PAIRS[english])
-    text = re.sub(LINK, "]", text)
+    text = re.sub(LINK, "]", text).replace("Windows", "")  # the system
     assert not [
         f"{english} has {term}, {PAIRS[english]} lacks {chinese}"
         for term, chinese, _ in terms()
