@@ -67,7 +67,7 @@ class MultiHead(Attention):
     maps_a_head: ClassVar[int] = 1
 
     mixes_neighbours: ClassVar[bool] = False
-    """Whether a value also counts at the next key, so that a key whose score is hidden may count."""
+    """Whether a value also counts at the next key: a key that is hidden may then have a weight."""
 
     def __init__(
         self,

@@ -35,15 +35,24 @@ ABSENT = object()
 class Added(NamedTuple):
     """A setting or group that was added after its results version began.
 
-    `neutral` returns the value that means "as before" from the other settings of a run. `choice` is
-    the choice of a group that has this value.
+    `neutral` returns the value that means "as before" from the other settings of a run, or ABSENT
+    if it has no such setting. `choice` is the choice of a group that has this value.
     """
 
     neutral: Callable[[Mapping[str, Any]], Any]
     choice: str | None = None
 
 
-ADDED: dict[str, Added] = {}
+def _of_rotary(value: float) -> Callable[[Mapping[str, Any]], Any]:
+    """Return the function that gives rotary positions a value, and others none."""
+    target = "attnexp.architectures.positions.rotary.Rotary"
+    return lambda settings: value if _at(settings, "positions._target_") == target else ABSENT
+
+
+ADDED: dict[str, Added] = {
+    "positions.base": Added(_of_rotary(10_000.0)),
+    "positions.scale": Added(_of_rotary(1.0)),
+}
 """Settings and groups, by dotted path, that were added since the current results version began.
 
 A neutral value is not part of the key, and a stored run without the setting is read with it.
@@ -82,8 +91,9 @@ def as_now(
     for old, new in MOVED.items():
         settings = _moved(settings, old, new)
     for path, added in ADDED.items():
-        if _at(settings, path) is ABSENT:
-            settings = _with(settings, path, added.neutral(settings))
+        value = added.neutral(settings)
+        if _at(settings, path) is ABSENT and value is not ABSENT:
+            settings = _with(settings, path, value)
             if added.choice is not None:
                 named.setdefault(path, added.choice)
     return settings, named

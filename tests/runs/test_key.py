@@ -115,3 +115,16 @@ def test_the_key_is_the_same_in_every_process_and_version():
 def test_names_can_be_read():
     choices = {"model": "mine/best", "data": "sine", "arch": "rnn", "optim": "sgd"}
     assert run_name(CONFIG, choices, "0123456789") == "mine_best-sine-rnn-seed0-0123456789"
+
+
+def test_rotary_positions_keep_their_key_at_the_usual_base_and_scale():
+    target = "attnexp.architectures.positions.rotary.Rotary"
+    before = CONFIG | {"positions": {"_target_": target}}
+    now, _ = as_now(before, {})
+    assert now["positions"] == {"_target_": target, "base": 10_000.0, "scale": 1.0}
+    assert run_key(now, {}) == run_key(before, {})
+    for name, other in (("base", 40_000.0), ("scale", 2.0)):
+        changed = now | {"positions": {**now["positions"], name: other}}
+        assert run_key(changed, {}) != run_key(before, {})
+    for others in ({}, {"positions": None}, {"positions": {"_target_": "mine.Positions"}}):
+        assert as_now(CONFIG | others, {})[0] == CONFIG | others

@@ -30,7 +30,7 @@ class Sinusoidal(Positions):
 
 
 class GeometricRates(nn.Module):
-    """w_k = 10000^(-2(k-1)/dim), k from 1 to dim/2, in radians per place.
+    """w_k = base^(-2(k-1)/dim), k from 1 to dim/2, in radians per place.
 
     The rates are computed in the dtype of the module. A buffer of them would keep the rounding of
     float32 when the module becomes float64.
@@ -38,12 +38,13 @@ class GeometricRates(nn.Module):
 
     one: Tensor
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, base: float = 10_000.0) -> None:
         super().__init__()
         self.dim = dim
+        self.base = base
         self.register_buffer("one", torch.ones(()), persistent=False)
 
     def forward(self) -> Float[Tensor, " pairs"]:
         """Return the rates, of the dtype and on the device of the module."""
         places = torch.arange(0, self.dim, 2, dtype=self.one.dtype, device=self.one.device)
-        return torch.exp(places * (-math.log(10000.0) / self.dim))
+        return torch.exp(places * (-math.log(self.base) / self.dim))

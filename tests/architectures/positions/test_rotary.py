@@ -43,3 +43,28 @@ def test_scores_depend_on_the_distance_alone_where_angles_and_lengths_decide(
     assert torch.allclose(further, here) is alone
     if model_name in ("scaled_dot", "cosine", "gaussian"):
         assert not torch.allclose(weights_at(2 * torch.arange(5)), here)
+
+
+def turned(places, **settings):
+    x = torch.ones(1, 1, len(places), 6, dtype=torch.float64)
+    return Rotary(6, 1, 100, **settings).double().turn(torch.tensor(places))(x)[0, 0]
+
+
+def test_a_scale_makes_places_those_of_shorter_sequences():
+    torch.testing.assert_close(turned([0, 4, 8], scale=4), turned([0, 1, 2]))
+    torch.testing.assert_close(turned([3], scale=0.5), turned([6]))
+
+
+def test_a_base_that_grows_slows_the_slowest_pair_alone():
+    """NTK-aware scaling to sequences four times as long."""
+    now, before = turned([4], base=10_000 * 4 ** (6 / 4))[0], turned([4])[0]
+    torch.testing.assert_close(now[:2], before[:2])
+    torch.testing.assert_close(now[4:], turned([1])[0][4:])
+    assert not torch.allclose(now[2:4], before[2:4])
+
+
+@pytest.mark.parametrize("settings", [{"base": 0}, {"scale": 0}, {"scale": -1}])
+def test_what_is_not_above_0_is_refused(settings):
+    (name,) = settings
+    with pytest.raises(ValueError, match=f"{name} must be greater than 0"):
+        Rotary(6, 1, 100, **settings)
