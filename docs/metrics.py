@@ -9,6 +9,8 @@ from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent / "metrics.md"
 HEAD = "| metric | better | unit | what |\n|---|---|---|---|\n"
+TOLD = re.compile(r"; of the best head$|[,;] mean over queries\b")
+"""What the page says of all metrics of weights, before their table."""
 TABLE = re.compile(r"<!-- (attnexp\.[\w.]+) -->\n\n(?:\|.*\n)*")
 
 
@@ -21,7 +23,7 @@ def table(metrics: str) -> str:
     """Return the table of the metrics under a dotted name, one row for each."""
     rows = (
         f"| `{metric.name}` | {metric.better or ''} | {metric.unit} | "
-        f"{metric.doc.replace('|', '&#124;')} |\n"
+        f"{TOLD.sub('', metric.doc).replace('|', '&#124;')} |\n"
         for metric in pkgutil.resolve_name(metrics)
     )
     return HEAD + "".join(rows)
