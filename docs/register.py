@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import yaml
 from card import shipped
-from choices import as_table, description, target_of
 from hydra.utils import get_object
 
 from attnexp.cards.card_file import Card, merged, read_card
@@ -56,6 +56,12 @@ def written(page: str, cards: Cards) -> str:
     return TABLE.sub(lambda _: f"<!-- the mechanisms -->\n\n{as_table(HEADS, rows(cards))}", page)
 
 
+def as_table(heads: list[str], rows: list[list[str]]) -> str:
+    """Return a table of Markdown."""
+    cut = ["---"] * len(heads)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, cut, *rows))
+
+
 def rows(cards: Cards) -> list[list[str]]:
     """Return the row of each mechanism, those that only cards have last."""
     known = {
@@ -94,11 +100,11 @@ def best(cards: Cards) -> list[dict[str, bool]]:
 
 def published(word: str, choice: Choice) -> list[str]:
     """Return the word of a choice with a link to its class, its year, source and formula."""
-    target, _ = target_of(choice)
+    target = yaml.safe_load(choice.path.read_text(encoding="utf-8"))["_target_"]
     path = target.rpartition(".")[0].replace(".", "/")
     source = SOURCE.search(" ".join(get_object(target).__doc__.split()))
     year, text = (source[1] or "", source[0]) if source else ("", "")
-    formula = CITED.sub("", description(choice))
+    formula = CITED.sub("", choice.line.replace("|", "&#124;"))
     base, with_width, _ = choice.name.partition("_learned")
     if with_width:
         formula = f"The kernel `{base}` with a learned width."

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import ROOT
 from documented import blocks, compose
 
 from attnexp import d2l
@@ -131,12 +130,6 @@ def test_arguments_have_the_names_of_the_book(book_source, name):
             continue
         taken = inspect.signature(getattr(ours, node.name)).parameters
         assert [key for key in taken if taken[key].kind not in kinds] == arguments(node)
-
-
-def test_the_course_names_what_there_is():
-    text = (ROOT / "docs" / "course.md").read_text()
-    (part,) = re.findall(r"They are, (.*?) of release", text, re.DOTALL)
-    assert set(re.findall(r"`(\w+)`", part)) == set(d2l.__all__)
 
 
 def test_the_example_of_the_course_is_one():

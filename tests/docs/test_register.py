@@ -155,7 +155,7 @@ def test_stars_are_those_of_the_table_of_all_cards(tmp_path, monkeypatch):
     monkeypatch.setattr(card, "CARDS", tmp_path)
     for name, each in few.items():
         write_card(tmp_path / f"{name}.json", each)
-    lines = [line.split("|")[3:-1] for line in card.compared().splitlines() if "|" in line]
+    lines = [line.split("|")[2:-1] for line in card.compared().splitlines() if "|" in line]
     found = rows_of(script("register").written(PAGE, few))
     for head, _, *numbers in zip(*lines, strict=True):
         there = [number for number in numbers if number.strip() != "skip"]
