@@ -1,9 +1,12 @@
 """docs/metrics.md is what docs/metrics.py writes."""
 
+import re
 import runpy
 
 import pytest
 from conftest import ROOT
+
+from attnexp.core.language import said, translate
 
 DOCS = ROOT / "docs"
 
@@ -13,6 +16,27 @@ def test_the_tables_are_as_declared():
     assert page.count("<!-- attnexp.tasks.") == 5
     written = runpy.run_path(str(DOCS / "metrics.py"))["written"]
     assert written(page) == page, "run `python docs/metrics.py`"
+
+
+def test_the_chinese_page_has_the_same_metrics():
+    page = (DOCS / "zh" / "metrics.md").read_text()
+    written = runpy.run_path(str(DOCS / "metrics.py"))["written_in_chinese"]
+    assert written(page) == page, "run `python docs/metrics.py`"
+    both = (page, (DOCS / "metrics.md").read_text())
+    rows = (re.findall(r"^\| `(\w+)` \| (\w*) ?\| .* \| .* \|$", text, re.M) for text in both)
+    for (name, chinese), (_, english) in zip(*rows, strict=True):
+        own = said(f"{english} is better").zh() if english else ""
+        assert chinese in {own, english}, name
+
+
+def test_a_metric_without_a_translation_has_its_english_row_and_others_keep_theirs():
+    page = (DOCS / "zh" / "metrics.md").read_text()
+    written = runpy.run_path(str(DOCS / "metrics.py"))["written_in_chinese"]
+    found = written(re.sub(r"(?m)^\| `peaked` .*\n", "", page))
+    lines = zip(page.splitlines(), found.splitlines(), strict=True)
+    ((own, english),) = ((one, other) for one, other in lines if one != other)
+    assert own.startswith("| `peaked` |")
+    assert english in (DOCS / "metrics.md").read_text().splitlines()
 
 
 def test_the_signatures_of_sacrebleu_are_those_that_are_told():
@@ -47,7 +71,6 @@ def test_the_signatures_of_sacrebleu_are_those_that_are_told():
     ],
 )
 def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task, told):
-    from attnexp.core.language import translate
     from attnexp.tables.columns import COLUMNS
     from attnexp.tasks import regression, seq2seq, translation
 

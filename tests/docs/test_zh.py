@@ -35,6 +35,7 @@ PAIRS = {
             "tour",
             "install",
             "results",
+            "metrics",
             "data",
             "claims",
             "card",
@@ -212,7 +213,7 @@ def test_a_chinese_question_explains_each_field_as_its_comment_does(name):
 ENGLISH = """# Heads
 
 **Two heads** of 8 features, `W_q` and $w_i$: [one attention](../attend.md).
-More is in [metrics](../metrics.md#sequences).
+More is in [tables](../tables.md#one-word).
 
 - one
 - two
@@ -228,7 +229,7 @@ attnexp model=dot  # two of 8
 CHINESE = """# 头
 
 **两个头**每个有 8 个特征、`W_q` 和 $w_i$、[一次注意力](../attend.md)。
-更多内容见[指标](../../metrics.md#sequences)。
+更多内容见[表格](../../tables.md#one-word)。
 
 - 一
 - 二
@@ -251,7 +252,7 @@ attnexp model=dot  # 8 个中的两个
         ("W_q", "W_k", ":3 has code ['`W_q`'], {}:3 has ['`W_k`']"),
         ("$w_i$", "$w$", ":3 has formulas ['$w_i$'], {}:3 has ['$w$']"),
         ("**两个头**", "两个头", ":3 has bold 1, {}:3 has 0"),
-        ("](../attend.md)", "]", ":3 has links [('docs/metrics.md', 'sequences'), ('docs/zh/"),
+        ("](../attend.md)", "]", ":3 has links [('docs/tables.md', 'one-word'), ('docs/zh/"),
         ("- 二\n", "", ":6 has kind 'ul of 2 items', {}:6 has 'ul of 1 items'"),
         ("| 1 | 0.5 |\n", "", ":9 has kind 'table of 2 x 2', {}:9 has 'table of 1 x 2'"),
         ("| 0.5 |", "| 0.6 |", ":11 has figures ['0.5'], {}:11 has ['0.6']"),
@@ -276,8 +277,8 @@ def test_a_change_of_one_alone_is_named_with_both_lines(before, after, said):
         ("docs/attend.md", "tour.md", ("docs/zh/tour.md", "")),
         ("docs/zh/attend.md", "tour.md", ("docs/zh/tour.md", "")),
         ("docs/zh/attend.md", "../tour.md", ("docs/tour.md", "")),
-        ("docs/attend.md", "metrics.md#sequences", ("docs/metrics.md", "sequences")),
-        ("docs/zh/attend.md", "../metrics.md#sequences", ("docs/metrics.md", "sequences")),
+        ("docs/attend.md", "tables.md#one-word", ("docs/tables.md", "one-word")),
+        ("docs/zh/attend.md", "../tables.md#one-word", ("docs/tables.md", "one-word")),
         ("docs/tour.md", "attend.md#your-own", ("docs/zh/attend.md", 3)),
         ("docs/zh/tour.md", "attend.md#自己的张量", ("docs/zh/attend.md", 3)),
         ("docs/zh/tour.md", "attend.md#没有", ("docs/zh/attend.md", "没有")),
