@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.estimators.base import Compared, Estimator
-from attnexp.normalizers.softmax import masked_softmax
 
 
 class Forgetting(Estimator):
@@ -48,4 +47,5 @@ class Forgetting(Estimator):
         assert compared.kept is not None
         kind, seen = torch.promote_types(weights.dtype, torch.float32), weights > 0
         faded = compared.kept.to(kind).cumsum(dim=-2).mT
-        return masked_softmax(weights.where(seen, 1.0).to(kind).log() - faded, seen)
+        logs = weights.where(seen, 1.0).to(kind).log() - faded
+        return logs.where(seen, torch.finfo(kind).min).softmax(dim=-1).where(seen, 0.0)

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.estimators.base import Compared, Estimator
-from attnexp.normalizers.softmax import masked_softmax
 
 
 class Path(Estimator):
@@ -60,4 +59,8 @@ class Path(Estimator):
                 (shares * ways) @ ways.mT, asked, upper=False, left=False, unitriangular=True
             )
             after = (ways @ compared.keys.to(kind).mT).tril(-1)
-            return masked_softmax(weights.to(kind) - (turned * shares.mT) @ after, mask)
+            products = weights.to(kind) - (turned * shares.mT) @ after
+            if mask is None:
+                return products.softmax(dim=-1)
+            shown = products.where(mask, torch.finfo(kind).min)
+            return shown.softmax(dim=-1).where(mask, 0.0)

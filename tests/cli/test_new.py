@@ -120,7 +120,7 @@ def test_an_order_of_ones_own_is_one_method(succeeds, tmp_path):
     [
         ("Softpick", NORMALIZER_CONTRACT),
         ("Exclusive", ATTENTION_CONTRACT),
-        ("Ridge", ESTIMATOR_CONTRACT),
+        ("Fading", ESTIMATOR_CONTRACT),
     ],
 )
 def test_a_mechanism_of_the_document_meets_its_contract(name, contract):
@@ -133,22 +133,22 @@ def test_a_mechanism_of_the_document_meets_its_contract(name, contract):
 
 @pytest.mark.slow
 def test_an_estimator_of_the_document_is_a_word_like_others(succeeds, tmp_path):
-    (code,) = (code for code in blocks("docs/own_code.md", "python") if "class Ridge" in code)
-    (tmp_path / "ridge.py").write_text(code)
+    (code,) = (code for code in blocks("docs/own_code.md", "python") if "class Fading" in code)
+    (tmp_path / "fading.py").write_text(code)
     (tmp_path / "conf" / "estimator").mkdir(parents=True)
-    settings = "# Ridge regression.\n_target_: ridge.Ridge\nridge: 1.0\n"
-    (tmp_path / "conf" / "estimator" / "ridge.yaml").write_text(settings)
+    settings = "# Weights that fade.\n_target_: fading.Fading\nstart: 5.0\n"
+    (tmp_path / "conf" / "estimator" / "fading.yaml").write_text(settings)
     few = ["figures=false", "train.max_epochs=1", "data.num_train=64", "data.num_test=8"]
     words = ["data=reverse", "arch=decoder_only", "data.num_validation=8", *few]
-    succeeds("-m", "--config-dir", "conf", *words, "estimator=local_constant,ridge")
+    succeeds("-m", "--config-dir", "conf", *words, "estimator=local_constant,fading")
     found = {
         json.loads(path.read_text())["choices"]["estimator"]: path.parent
         for path in tmp_path.glob("outputs/*/summary.json")
     }
-    assert set(found) == {"local_constant", "ridge"}
-    summary = json.loads((found["ridge"] / "summary.json").read_text())
-    assert "negative_mass" in summary["metrics"]
-    assert "entropy" not in summary["metrics"]
+    assert set(found) == {"local_constant", "fading"}
+    summary = json.loads((found["fading"] / "summary.json").read_text())
+    assert "entropy" in summary["metrics"]
+    assert "negative_mass" not in summary["metrics"]
 
 
 def test_a_score_of_the_document_adapts_to_the_keys_that_are_left():
