@@ -25,16 +25,21 @@ from attnexp.attention.differential import Differential
 from attnexp.attention.gated import Gated
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
+from attnexp.attention.shifted import Shifted
 from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.core.console import plain_table, screen
 from attnexp.core.masks import LeaveOneOut, causal_mask
 from attnexp.estimators.delta import Delta
+from attnexp.estimators.forgetting import Forgetting
+from attnexp.estimators.gated_delta import GatedDelta
 from attnexp.estimators.local_constant import LocalConstant
 from attnexp.estimators.local_linear import LocalLinear
+from attnexp.estimators.path import Path
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot
 
 POINTS, MANY, STEP = 1000, 2**18, 512
+KEYS, MOST_KEYS = 1000, 16_000
 DIM, HEADS, EXAMPLES, SOURCE, TARGET = 64, 4, 64, 5, 6
 
 Work = Callable[[], Tensor]
@@ -58,6 +63,13 @@ def self_attention(length: int, make: Callable[..., MultiHead], **settings: obje
     x = torch.randn(examples, length, DIM, requires_grad=True)
     attention, mask = make(ScaledDot, DIM, heads=HEADS, **settings), causal_mask(length, x.device)
     return lambda: attention(x, x, x, mask, need_weights=False)[0].square().sum()
+
+
+def one_head(length: int, make: Callable[..., MultiHead]) -> Callable[[], None]:
+    """Return causal self-attention of one head of 64 features to one sequence, without gradient."""
+    x = torch.randn(1, length, DIM)
+    attention, mask = make(ScaledDot, DIM, heads=1), causal_mask(length, x.device)
+    return torch.no_grad()(lambda: attention(x, x, x, mask, need_weights=False))
 
 
 def step(**settings: object) -> Callable[[], None]:
@@ -118,6 +130,23 @@ def cases() -> Mapping[str, tuple[Callable[[], None], Callable[[], None], float]
         "kv_heads=1, training step": (step(kv_heads=1), step(), 1.0),
         "window=8, training step": (step(window=8), step(), 1.0),
     }
+    of_the_year: dict[str, Callable[..., MultiHead]] = {
+        "forgetting": partial(MultiHead, estimator=Forgetting),
+        "gated_delta": partial(MultiHead, estimator=GatedDelta),
+        "path": partial(MultiHead, estimator=Path),
+        "shifted": Shifted,
+    }
+    for name, make in of_the_year.items():
+        pairs[f"{name}, {KEYS:,} keys"] = (
+            passed(self_attention(KEYS, make)),
+            passed(self_attention(KEYS, MultiHead)),
+            float("inf"),
+        )
+        pairs[f"{name}, {MOST_KEYS:,} keys, one head, forward"] = (
+            one_head(MOST_KEYS, make),
+            one_head(MOST_KEYS, MultiHead),
+            float("inf"),
+        )
     return pairs
 
 
@@ -126,7 +155,8 @@ def timings(repeats: int) -> dict[str, tuple[list[float], list[float], float]]:
     torch.set_num_threads(1)
     found = {}
     for name, (ours, plain, most) in cases().items():
-        count = max(3, repeats // 10) if "262,144" in name else repeats
+        large = f"{MANY:,}" in name or "keys" in name
+        count = max(3, repeats // 10) if large else repeats
         seconds: tuple[list[float], list[float]] = ([], [])
         for turn in range(count + 3):
             for taken, work in zip(seconds, (ours, plain), strict=True):

@@ -12,13 +12,13 @@ from attnexp.plots.style import encoded
 from attnexp.runs.files import DRAWN
 
 MILLISECONDS = 500
-"""The time for which a frame is shown."""
+"""How long each frame is shown."""
 
 
 def encode_animation(figures: Iterable[Figure]) -> bytes:
-    """Return figures as the frames of a GIF that repeats, with the same bytes each time.
+    """Return figures as the frames of a GIF that repeats. The same figures give the same bytes.
 
-    A frame that is smaller than another has background at its right and its bottom.
+    Smaller frames are filled up with background at the right and at the bottom.
     """
     frames = [Image.open(io.BytesIO(encoded(figure))).convert("RGB") for figure in figures]
     size = max(frame.width for frame in frames), max(frame.height for frame in frames)

@@ -9,16 +9,17 @@ from attnexp.runs.attention import NAMES, Map, visible
 from attnexp.runs.folder import Run
 
 WRITINGS = (Spaced(), Characters(), *((Words(),) if find_spec("regex") else ()))
-"""The ways in which predictions.csv may have joined symbols: words if their package is there."""
+"""How predictions.csv may have joined symbols to texts; `Words` needs the package regex."""
 
 NOTHING = "\N{EN DASH}"
 """The label of a place behind the end of an answer."""
 
 
 def with_answer(one: Map, run: Run, example: int) -> Map:
-    """Return a map whose rows have the decoded symbols, if its rows are the targets of the run.
+    """Return a map whose rows also have the symbols that the run decoded in place of its targets.
 
-    It is unchanged if predictions.csv does not say which symbols were decoded.
+    The map is unchanged if its rows are not targets, or if predictions.csv does not tell the
+    symbols.
     """
     if one.rows.name != NAMES["target"] or example >= len(run.prediction_rows):
         return one
@@ -32,10 +33,10 @@ def with_answer(one: Map, run: Run, example: int) -> Map:
 def decoded_symbols(
     target: Sequence[str], target_text: str | None, decoded_text: str | None, vocab: Sequence[str]
 ) -> list[str]:
-    """Return the decoded symbol for each symbol of a target, none if the texts do not tell.
+    """Return the decoded symbol in place of each symbol of a target, none if the texts lack it.
 
-    The text of the target, which may lack its end symbol, tells how symbols were joined. An answer
-    that is shorter than its target goes on with the end symbol, and then with NOTHING.
+    `target_text` tells how symbols were joined; the end symbol may be missing there. An answer that
+    is shorter than its target is filled up with the end symbol, and then with NOTHING.
     """
     for writing in WRITINGS:
         for end in (target[-1:], []):

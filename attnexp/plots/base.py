@@ -11,15 +11,15 @@ from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
 
 Subject = Run | Comparison | Sequence[Comparison]
-"""A run, configurations on the same data, or those on all data together."""
+"""A run, a comparison of configurations on the same data, or all comparisons together."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a picture: the attention maps, the column of metrics.csv, and the style.
+    """What is asked of a picture: which attention maps, which column or metric, and which style.
 
-    `columns` is the number of maps next to each other, and `most` that of examples, seeds or epochs
-    that are shown; None leaves both to the picture.
+    `columns` is the number of maps next to each other. `most` is the number of examples, seeds or
+    epochs that are shown. None leaves both to the picture.
     """
 
     view: View = field(default_factory=View)
@@ -34,7 +34,7 @@ Figures = Iterator[tuple[str, Figure]]
 
 
 def no_figures(subject: object, options: Options) -> Figures:
-    """Yield nothing: such a picture is not drawn of this subject."""
+    """Yield nothing: a picture has this function for a subject of which it is not drawn."""
     yield from ()
 
 
@@ -43,12 +43,12 @@ class Picture:
     """A kind of picture.
 
     - `name` is its name in `attnexp plot --kind`.
-    - `missing` is the sentence that says why there may be none.
+    - `missing` is a sentence that says why there may be no such picture.
     - `frames` yields the frames of a comparison for an animation, if the picture has one.
-    - `of_run`, `of_comparison` and `of_comparisons` yield the figures of a subject: none if the
+    - `of_run`, `of_comparison` and `of_comparisons` yield the figures of a subject, none if the
       files of the runs hold nothing to draw. They raise RequestError for files that cannot be read
       and for options that ask for something missing. Without `of_run`, a run is drawn as a
-      comparison that has no other.
+      comparison of one.
     """
 
     name: str

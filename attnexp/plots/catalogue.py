@@ -90,34 +90,34 @@ TOO_FAR = (
     "arange: cannot compute length",
     "Maximum allowed size exceeded",
 )
-"""How errors of matplotlib and NumPy begin if an axis overflows."""
+"""The beginnings of errors that matplotlib and NumPy raise if an axis overflows."""
 
 ANIMATED = files.ANIMATED.removeprefix(".")
 
 NOTHING_ASKED = Options()
 
 OF_IMPORTED = "runs that were imported have no model, and only the curves that were recorded"
-"""Why most pictures of such runs are missing."""
+"""Why imported runs lack most pictures."""
 
 
 def draw_run(folder: Path, summary: Summary) -> list[Path]:
     """Draw the pictures of a run into its folder, as PNG, and return the files.
 
-    The command that they name is that of the run, which a sweep may draw in another process.
+    The command in their metadata is that of the run, as another process of a sweep may draw them.
     """
     with carrying_out(summary.command):
         return list(drawn([Run(str(folder), summary)], folder / files.FIGURES))
 
 
 def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:
-    """Draw the runs in the folders, compared, into a folder as PNG, and return the files."""
+    """Draw comparisons of the runs in the folders into a folder, as PNG, and return the files."""
     return list(drawn(comparisons([load_run(folder) for folder in folders]), into))
 
 
 def figure_of(
     subject: Run | Comparison, name: str | None = None, options: Options = NOTHING_ASKED
 ) -> Figure:
-    """Return a picture of a run or a comparison by its name, or the first that there is.
+    """Return the picture of this name of a run or a comparison; without a name the first there is.
 
     Raises RequestError for a name that no picture has, and if there is nothing to draw.
     """
@@ -135,9 +135,9 @@ def figure_of(
 def first_figure(
     picture: Picture, subject: Run | Comparison, options: Options = NOTHING_ASKED
 ) -> Figure | None:
-    """Return the first figure of a picture, or None if there is nothing to draw.
+    """Return the first figure of a picture in its final style, None if there is nothing to draw.
 
-    Raises RequestError if it cannot be drawn.
+    Raises RequestError if the picture cannot be drawn.
     """
     try:
         with style_context(), np.errstate(over="ignore", invalid="ignore"):
@@ -153,7 +153,10 @@ def first_figure(
 def first_figures(
     subject: Run | Comparison, names: Collection[str]
 ) -> Iterator[tuple[str, Figure | str]]:
-    """Yield the pictures of these names that there are: a figure, or why there is none."""
+    """Yield each picture of these names with its first figure, or with why it was not drawn.
+
+    A picture of which there is nothing to draw is left out.
+    """
     for picture in PICTURES:
         if picture.name not in names:
             continue
@@ -173,12 +176,12 @@ def drawn(
 ) -> Iterator[Path]:
     """Draw runs or comparisons into a folder, in every format, and yield each file.
 
-    The pictures are those of the kinds, or all if no kind is given. With several subjects, file
-    names end with their data.
+    The pictures are those of `kinds`, or all without kinds. With several subjects, the names of
+    files end with their data.
 
-    Raises RequestError for a kind of which there is nothing to draw, and, after the other pictures
-    are drawn, for one that cannot be drawn, if it is of a single run or was asked for by kind or
-    view. Otherwise that is a warning. Raises OSError if the folder cannot be written.
+    Raises RequestError for a kind of which there is nothing to draw. A picture that cannot be drawn
+    raises RequestError after the others are drawn, if it is of a single run or was asked for by
+    kind or view; otherwise it is a warning. Raises OSError if the folder cannot be written.
     """
     refused: list[str] = []
     empty = True
@@ -220,7 +223,7 @@ def drawn(
 
 
 def _frames(picture: Picture, subject: Subject, options: Options) -> list[Figure]:
-    """Return the frames of a picture, none if it is not animated or there is nothing to draw."""
+    """Return the frames of a picture in their final style, none if it has no animation."""
     if picture.frames is None or isinstance(subject, Sequence):
         return []
     comparison = Comparison.of(subject) if isinstance(subject, Run) else subject
@@ -231,13 +234,13 @@ def _frames(picture: Picture, subject: Subject, options: Options) -> list[Figure
 
 
 def _missing(picture: Picture, subjects: Sequence[Subject]) -> str:
-    """Return why there is none of a picture."""
+    """Return the sentence that says why a picture of these subjects is missing."""
     imported = picture.name != "metric" and _are_imported(subjects)
     return OF_IMPORTED if imported else picture.missing
 
 
 def _are_imported(subjects: Sequence[Subject]) -> bool:
-    """Return whether attnexp has computed none of the runs."""
+    """Return whether all runs of these subjects were imported."""
     return all(run.summary.imported is not None for run in _runs_of(subjects))
 
 
@@ -258,7 +261,7 @@ def _why(error: Exception) -> str:
 def _named(
     subjects: Sequence[Run] | Sequence[Comparison], style: Style
 ) -> Iterator[tuple[Subject, str]]:
-    """Yield each subject, and all comparisons together, with the end of its file names."""
+    """Yield each subject, then all comparisons together, with the end of its file names."""
     shown = [one if isinstance(one, Run) else renamed(one, style.names) for one in subjects]
     for subject in shown:
         yield subject, f"-{files.file_word(subject.data)}" if len(subjects) > 1 else ""

@@ -30,10 +30,10 @@ from attnexp.select.renaming import KEPT, Renaming
 
 @dataclass(frozen=True)
 class SeedCurve:
-    """Values of shape (seeds, points) at x.
+    """A curve with a row of values for each seed: `values` (seeds, points) at `x`.
 
-    `place` is that of the configuration among those that are compared, and None for a curve that is
-    known, such as the truth. `part` is an index of the parts of the chart.
+    `place` is the index of the configuration in its comparison, None for a curve that is known,
+    such as the truth. `part` is the index of a part of the chart.
     """
 
     label: Phrase
@@ -47,8 +47,8 @@ class SeedCurve:
 class CurveChart:
     """Curves on axes named `x` and `y`, and the points that they were fitted to.
 
-    The axes are logarithmic if `log_x` and `log` say so. Each configuration has a curve for each of
-    the `parts`, which is a single one without a name by default.
+    `log_x` and `log` say whether the axes x and y are logarithmic. Each configuration has a curve
+    for each of the `parts`, by default one without a name.
     """
 
     title: Phrase
@@ -62,23 +62,23 @@ class CurveChart:
 
     @property
     def places(self) -> list[int]:
-        """The places of the configurations that have curves."""
+        """The places of the configurations that have a curve."""
         return list(dict.fromkeys(one.place for one in self.curves if one.place is not None))
 
 
 def all_x(curves: Sequence[SeedCurve]) -> NDArray[np.float64]:
-    """Return the x of all curves, ascending, each once."""
+    """Return every x of the curves once, ascending."""
     return np.unique(np.concatenate([np.zeros(0), *(one.x for one in curves)]))
 
 
 def all_values(curves: Sequence[SeedCurve]) -> NDArray[np.float64]:
-    """Return the values of all curves but those that are known, in one row."""
+    """Return the values of all curves that were measured, one after another."""
     measured = [one.values.ravel() for one in curves if one.place is not None]
     return np.concatenate([np.zeros(0), *measured])
 
 
 def common(rows: Sequence[Mapping[Any, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the keys that all rows have, ascending, and the values there, (rows, keys)."""
+    """Return the keys that all rows have, ascending, and the values at these keys, (rows, keys)."""
     x = sorted(set.intersection(*map(set, rows)))
     return np.array(x, np.float64), np.array([[row[at] for at in x] for row in rows], np.float64)
 
@@ -86,9 +86,10 @@ def common(rows: Sequence[Mapping[Any, float]]) -> tuple[NDArray[np.float64], ND
 def chart_of_columns(
     comparison: Comparison, columns: Sequence[str], names: Renaming = KEPT
 ) -> CurveChart:
-    """Return columns of metrics.csv over the epochs at which all seeds of a curve have a value.
+    """Return the chart of columns of metrics.csv over the epochs.
 
-    Configurations that lack a column in a run have no curve. Columns have their new names.
+    A curve has the epochs at which all its seeds have a value. A configuration has no curves if one
+    of its runs lacks a column. `names` gives columns other names.
     """
     curves = [
         SeedCurve(one.label, place, *common([_by_epoch(run, column) for run in one.runs]), part)
@@ -103,17 +104,19 @@ def chart_of_columns(
 
 
 def _by_epoch(run: Run, column: str) -> dict[float, float]:
-    """Return the values of a column, but NaN, by their epochs."""
+    """Return the values of a column by epoch, without NaN."""
     pairs = zip(run.epochs["epoch"].tolist(), run.epochs[column].tolist(), strict=True)
     return {epoch: value for epoch, value in pairs if not math.isnan(value)}
 
 
 def chart_of_fit(comparison: Comparison) -> CurveChart | None:
-    """Return the truth, and the predictions of each configuration; None if a run has no curve.
+    """Return the chart of the truth and of each configuration's predictions.
 
-    Runs that predicted at other points than most are left out: curves over different points have no
-    mean. The training points are there if all runs have the same ones. Raises RequestError as
-    `lines.fitted_curve` does.
+    None if a run has no curve. Runs that predicted at other points than most are left out: curves
+    over different points have no mean. The training points are shown if all runs have the same
+    ones.
+
+    Raises RequestError as `lines.fitted_curve` does.
     """
     runs = runs_of(comparison)
     if not all(map(has_fit, runs)):

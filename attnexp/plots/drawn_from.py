@@ -29,16 +29,16 @@ from attnexp.runs.summary import read_summary
 from attnexp.select.collect import OUTPUTS, collect
 
 MOST_RUNS = 50
-"""Runs that a picture names. Of more it has the number."""
+"""The most runs that a picture names. Of more runs, the number is told."""
 
 LONGEST = 4_000
-"""Characters of a command or a path. The middle of a longer one is left out."""
+"""The most characters of a command or a path. A longer one loses its middle."""
 
 MOST_BYTES = 2**20
-"""Bytes of a file that are read: the first, of a PDF the last."""
+"""The most bytes that are read of a file: the first ones, of a PDF the last."""
 
 FIELDS = {"png": "Description", "svg": "Description", "pdf": "Keywords"}
-"""The metadata, as matplotlib names them, that hold it in each format."""
+"""The name that matplotlib gives to the metadata that are used in each format."""
 
 DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
 
@@ -58,9 +58,9 @@ class DrawnFrom(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def metadata_of(kind: str, runs: Sequence[Run]) -> dict[str, str]:
-    """Return the metadata, for a format, of a picture that this process draws of runs.
+    """Return the metadata of a picture of these runs that this process draws, for a format.
 
-    There are none if it knows neither a run nor a command.
+    The result is empty without runs if no command is known either.
     """
     typed, command = current_command(), None
     if typed is None and not runs:
@@ -81,7 +81,7 @@ def _recorded(text: str) -> str:
 def read_drawn(path: Path) -> DrawnFrom:
     """Return what a picture was drawn from.
 
-    Raises RequestError for a file that cannot be read, or that does not say it.
+    Raises RequestError for a file that cannot be read, and for one without this metadata.
     """
     suffix = path.suffix.lower()
     try:
@@ -138,9 +138,10 @@ def drawn_lines(path: Path) -> list[str]:
 
 
 def _folders(picture: Path, keys: set[str]) -> dict[str, list[str]]:
-    """Return, by key, the folders of runs below `outputs`, and if it lacks some around a picture.
+    """Return, by key, where runs with these keys are now.
 
-    Around a picture is the folder that holds its folder `figures`, or its own.
+    Searched is the folder `outputs`. If that lacks a run, the folder around the picture is searched
+    too: the one that holds its folder `figures`, else the picture's own.
     """
     parents = picture.absolute().parents
     holders = (each.parent for each in parents if each.name == FIGURES and len(each.parents) > 1)
@@ -155,7 +156,7 @@ def _folders(picture: Path, keys: set[str]) -> dict[str, list[str]]:
 
 
 def _is_at(path: str, key: str) -> bool:
-    """Return whether the folder that a picture names still holds the run."""
+    """Return whether a folder still holds the run with this key."""
     try:
         return read_summary(path).key == key
     except RequestError:

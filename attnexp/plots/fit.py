@@ -12,12 +12,14 @@ from attnexp.select.configurations import Comparison
 
 
 def draw_fit(comparison: Comparison, options: Options) -> Figures:
-    """Yield the truth, or the test points of a table, and the prediction of each configuration.
+    """Yield the predictions of each configuration, with the truth, or the test points of a table.
 
-    With several seeds, a line is the mean over the seeds and its band or bars reach from the
-    smallest to the largest; the training points are drawn if all runs have the same ones. Of a
-    table with two inputs the prediction of a run is a surface; of one with more, a curve for each
-    input, the others held at their medians; runs of such tables are not compared.
+    A line over several seeds is their mean, with a band or bars from the smallest to the largest.
+    The training points are drawn if all runs have the same ones.
+
+    The prediction of a run of a table with two inputs is a surface. With more inputs, there is a
+    curve for each input while the others are at their medians. Runs of such tables are not
+    compared.
     """
     alone, chart = comparison.alone, chart_of_fit(comparison)
     if chart is None:

@@ -19,7 +19,7 @@ from matplotlib.text import Text
 SANS = re.compile(r"sans|gothi|hei|pingfang|meiryo|arial", re.IGNORECASE)
 
 OTHERS = re.compile(r"mono|condensed|light|thin|black|bold", re.IGNORECASE)
-"""Parts of the names of fonts that are tried after others."""
+"""Parts of names of fonts that are tried last."""
 
 BOXES = re.compile(r"last ?resort", re.IGNORECASE)
 """The names of fonts that have a box for every character."""
@@ -29,7 +29,7 @@ REGULAR = (400, "normal", "regular", "book")
 
 
 def add_fonts(figure: Figure) -> None:
-    """Let each text of a figure go on in installed fonts with the characters that its own lack."""
+    """Give each text of a figure installed fonts for the characters that its own fonts lack."""
     for axes in figure.axes:
         axes.get_xticklabels(), axes.get_yticklabels()  # brings the labels of ticks up to date
     texts = [text for text in figure.findobj(Text) if not text.get_text().isascii()]
@@ -43,8 +43,9 @@ def add_fonts(figure: Figure) -> None:
 def fonts_with(characters: Collection[str]) -> list[str]:
     """Return the names of installed fonts that together have most of the characters.
 
-    A font that has all of them is alone, one without serifs before others. For characters that no
-    font of matplotlib's list has, those that were installed after it was made are added.
+    If one font has all of them, it is the only one; fonts without serifs come first. If
+    matplotlib's list has no font for a character, fonts that were installed after the list was made
+    are added.
     """
     names, left = _found(characters)
     return _found(characters)[0] if left and add_installed() else names
@@ -52,7 +53,10 @@ def fonts_with(characters: Collection[str]) -> list[str]:
 
 @cache
 def add_installed() -> bool:
-    """Add installed fonts that matplotlib's list lacks, once per process. Return if any are."""
+    """Add installed fonts that matplotlib's list lacks, and return whether there were any.
+
+    This is done once per process.
+    """
     before = len(fontManager.ttflist)
     known = {entry.fname for entry in fontManager.ttflist}
     for path in sorted({*findSystemFonts()} - known):
@@ -62,7 +66,7 @@ def add_installed() -> bool:
 
 
 def _found(characters: Collection[str]) -> tuple[list[str], set[str]]:
-    """Return the fonts of matplotlib's list, and the characters that none of them has."""
+    """Return fonts of matplotlib's list with most of the characters, and those that none has."""
     left = set(characters)
     shares = []
     for entry in sorted(fontManager.ttflist, key=_rank) if left else ():
@@ -79,7 +83,7 @@ def _found(characters: Collection[str]) -> tuple[list[str], set[str]]:
 
 
 def _rank(entry: FontEntry) -> tuple[bool, ...]:
-    """Return the sort key of a font: regular, without serifs and ordinary before others."""
+    """Return the key by which fonts are sorted: regular, without serifs and ordinary ones first."""
     return (
         entry.style != "normal",
         entry.weight not in REGULAR,

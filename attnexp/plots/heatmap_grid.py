@@ -33,28 +33,28 @@ GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
 
 HATCH = "/" * 5
-"""The lines over cells that a mask hides, thin ones at a slant."""
+"""The hatching of cells that a mask hides: thin lines at a slant."""
 
 ACROSS = 6
-"""The most maps next to each other in a grid of names."""
+"""The most maps next to each other in a grid, if no number is asked for."""
 
 FEW = 6
-"""The most maps with cells of full size."""
+"""The most maps whose cells have their full size."""
 
 CELL, SMALLEST = 0.19, 0.12
-"""Inches of a cell of symbols, and of the smallest one whose label can be read."""
+"""Inches of a cell of symbols, and of the smallest cell whose label can be read."""
 
 WIDEST, TALLEST = 9.0, 6.6
-"""Inches of all maps of a picture, so that it stays within 1,600 by 1,200 pixels."""
+"""The most inches that all maps of a picture take: it stays within 1,600 by 1,200 pixels."""
 
 GAP = 0.5
-"""Characters between labels below a map."""
+"""The least space between labels below a map, in characters."""
 
 LABEL = 0.14
-"""Inches of the height of a label."""
+"""The height of a label in inches."""
 
 BAR = 2.6
-"""The most inches of the bar with the colours."""
+"""The most inches that the bar of colours is high."""
 
 
 def draw_named(
@@ -65,9 +65,10 @@ def draw_named(
     columns: int | None = None,
     scaled: Sequence[Map] = (),
 ) -> Figure:
-    """Return maps in a grid, each below its name; without `columns` it is as wide as a page.
+    """Return maps in a grid, each below its name.
 
-    The scale covers the maps in `scaled` too.
+    `columns` is the number of maps next to each other, by default as many as a page holds. The
+    colour scale also covers the maps in `scaled`, which are not drawn.
     """
     if columns is None:
         columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
@@ -85,15 +86,15 @@ def draw_grid(
     subtitle: str,
     scaled: Sequence[Map] = (),
 ) -> Figure:
-    """Return maps in rows and columns, weights from 0 to one end in one colour scale.
+    """Return maps in rows and columns under one colour scale, from weight 0 to its end.
 
-    If weights are negative, the scale goes as far below 0, and 0 is white.
-    If the largest weight of a map of numbers is under a quarter of the scale's end, the colours are
-    those of square roots, in which small weights are seen apart.
+    If there are negative weights, the scale begins as far below 0 as it ends above, and 0 is white.
+    If some map of numbers would be dark, see `is_uneven`, the colours show square roots, in which
+    small weights can be told apart.
 
-    `titles` are those of the maps, row by row: a first row alone names the columns. `down` names
-    the rows. An empty text names nothing. The last row may be shorter than the others.
-    The scale covers the maps in `scaled` too.
+    `titles` has the titles of the maps, row by row; a first row alone names the columns. `down`
+    names the rows. An empty text names nothing. The last row may be shorter than the others. The
+    colour scale also covers the maps in `scaled`, which are not drawn.
     """
     maps = [one for row in cells for one in row]
     columns = len(cells[0])
@@ -150,9 +151,9 @@ def _add_scale(
     scaled: Sequence[Map],
     inches: float,
 ) -> Normalize:
-    """Add the bar with the colours of weights next to axes, and return the scale of `draw_grid`.
+    """Draw the bar of colours next to some axes, and return the colour scale.
 
-    The axes are `inches` high.
+    The axes are `inches` high together.
     """
     weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
     end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
@@ -174,16 +175,16 @@ def _add_scale(
 
 
 def _common_name(sides: Sequence[MapAxis]) -> str:
-    """Return the name that all sides have, nothing if they have several."""
+    """Return the name that all sides share, an empty text if there are several names."""
     names = {translate(side.name) for side in sides}
     return names.pop() if len(names) == 1 else ""
 
 
 def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
-    """Draw a map with its gold path, and lines between the parts of its sides.
+    """Draw a map with its gold path, and with lines between the parts of its sides.
 
-    Rows go down if they are symbols, up if numbers. Hidden cells are transparent, before a
-    hatched ground. A weight of NaN is white.
+    Rows of symbols go down, rows of numbers up. Hidden cells are transparent, on a hatched ground.
+    A weight of NaN is white.
     """
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
     colours = colormaps[_colours_of(norm)].with_extremes(bad="white")
@@ -208,7 +209,7 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
 
 
 def _colours_of(norm: Normalize) -> str:
-    """Return the colours of a scale, which has 0 in its middle if it begins below."""
+    """Return the name of the colour map of a scale: one with white at 0 if it begins below 0."""
     return "RdBu_r" if norm.vmin is not None and norm.vmin < 0 else "viridis"
 
 
@@ -222,16 +223,16 @@ def _is_last(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
 
 
 def _is_labelled(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
-    """Return whether a map has labels below it: the map below it has others, or there is none."""
+    """Return whether a map has labels below it: no map with the same columns is right below."""
     return _is_last(cells, i, j) or not _same(cells[i][j].columns, cells[i + 1][j].columns)
 
 
 def _tick(axis: XAxis | YAxis, side: MapAxis, inches: float, labelled: bool) -> None:
-    """Set the ticks: a symbol at every place, or round numbers between sorted points.
+    """Set the ticks of a side: a symbol at every place, or round numbers between sorted points.
 
     A symbol that was decoded wrongly is red, and the decoded one follows it. Symbols below a map
-    are turned if they are longer than its cells. Labels that would overlap are left out, with their
-    ticks.
+    are turned if they are wider than a cell. Labels that would overlap are left out with their
+    ticks. Without `labelled` there are ticks and no labels.
     """
     axis.set_tick_params(length=2, pad=2)
     if side.numbers is None:
@@ -259,7 +260,7 @@ def _tick(axis: XAxis | YAxis, side: MapAxis, inches: float, labelled: bool) -> 
 
 
 def _apart(places: Sequence[float], sizes: Sequence[float]) -> list[int]:
-    """Return which labels to keep so that none overlaps the one before it."""
+    """Return the indices of labels to keep, so that none overlaps the one before it."""
     kept, end = list[int](), -math.inf
     for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
         if place - size / 2 >= end:
@@ -282,7 +283,7 @@ def _same(one: MapAxis, other: MapAxis) -> bool:
 
 
 def _inches(one: Map, count: int) -> tuple[float, float]:
-    """Return width and height in inches: by the symbols, or for numbers by the count of maps.
+    """Return width and height of a map: by its symbols, or, for numbers, by the count of maps.
 
     The more maps there are, the smaller is a cell, so that a picture stays within a page.
     """

@@ -11,21 +11,20 @@ from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
 
 SHARES, TRAINED = "exact_match_by_length", "lengths_in_training"
-"""The details of a summary that the picture shows."""
+"""The details of a summary that the picture is drawn from."""
 
 
 MARKER = "p"
-"""The marker of lines that have none in other pictures: lengths are few, and far between."""
+"""The marker of lines without one in other pictures: lengths are few and far apart."""
 
 
 def draw_lengths(comparison: Comparison, options: Options) -> Figures:
-    """Yield exact match against the length of the source, with a line per configuration.
+    """Yield exact match against the length of the source, with a line for each configuration.
 
-    Lengths that span a wide range have a logarithmic axis. There is no picture if no length is
-    beyond those of training.
-    A line is the mean over the seeds and its band or bars reach from the smallest to the largest,
-    at the lengths that all seeds have. Lengths of training are shaded. Configurations whose runs
-    have not measured several lengths have no line.
+    There is no picture if no length is beyond those of training. A line is the mean over the seeds,
+    with a band or bars from the smallest to the largest, at the lengths that all seeds have. The
+    lengths of training are shaded. Lengths over a wide range have a logarithmic axis. A
+    configuration has no line if its runs have not measured several lengths.
     """
     chart = chart_of_lengths(comparison)
     runs = [run for place in chart.places for run in comparison.configurations[place].runs]
@@ -47,7 +46,7 @@ def draw_lengths(comparison: Comparison, options: Options) -> Figures:
 
 
 def chart_of_lengths(comparison: Comparison) -> CurveChart:
-    """Return exact match of the configurations whose runs have two lengths or more in common."""
+    """Return the chart of exact match. Runs of a configuration must share two lengths or more."""
     curves = [
         SeedCurve(one.label, place, *common([_shares(run) for run in one.runs]))
         for place, one in enumerate(comparison.configurations)

@@ -24,18 +24,18 @@ from attnexp.select.selection import warn_skipped
 from attnexp.stats.intervals import Spread
 
 LOG_FROM = 10.0
-"""Largest over smallest value from which a logarithmic axis shows more."""
+"""The ratio of the largest to the smallest value from which an axis is logarithmic."""
 
 WIDE = 30.0
-"""The same of places, such as lengths or numbers of keys, that are sparse."""
+"""The same ratio for values along the x axis that are few, such as lengths."""
 
 WIDTH = "pooling.score.width."
-"""The beginning of the metrics that are the widths of single inputs."""
+"""The beginning of the names of metrics that are the width of one input."""
 
 SETTING = re.compile(r"(?:(?<=^)|(?<=, ))([\w.]+)=")
 
 OF_TRAINING = ("epoch", "step", "seconds")
-"""Columns of metrics.csv that are the time of a row and not its quality."""
+"""Columns of metrics.csv that say when a row was written, and measure nothing."""
 
 
 def runs_of(comparison: Comparison) -> list[Run]:
@@ -46,8 +46,9 @@ def runs_of(comparison: Comparison) -> list[Run]:
 def names_of(comparison: Comparison) -> list[str]:
     """Return the name of each configuration in pictures: the settings in which it differs.
 
-    The scoring function is left out if all have the same one and something else differs: the title
-    names it. Settings have the last part of their names, unless two settings share it.
+    If all configurations have the same scoring function, names leave it out, as the title has it,
+    unless nothing else would be left. A setting is written by the last part of its path, unless two
+    settings share that part.
     """
     models = {run.model for run in runs_of(comparison)}
     shared = f"{models.pop()}, " if len(models) == 1 else ""
@@ -63,7 +64,7 @@ def names_of(comparison: Comparison) -> list[str]:
 
 
 def renamed(comparison: Comparison, renaming: Renaming) -> Comparison:
-    """Return a comparison whose configurations have their names in pictures, replaced."""
+    """Return a comparison whose configurations have new names, from those in pictures."""
     if not renaming:
         return comparison
     names = zip(comparison.configurations, names_of(comparison), strict=True)
@@ -77,7 +78,7 @@ def is_loss(column: str) -> bool:
 
 
 def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
-    """Return the column of metrics.csv that was asked for, else the losses of all trained runs.
+    """Return the column of metrics.csv that `metric` asks for, else the losses of all trained runs.
 
     Raises RequestError for a column that no run has.
     """
@@ -92,9 +93,9 @@ def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
 
 
 def words(column: str, names: Renaming = KEPT) -> Phrase:
-    """Return a column of metrics.csv by its new name or, of validation, that of its metric.
+    """Return the name of a column of metrics.csv in pictures: its new name, else words.
 
-    Without one it is in words.
+    A validation column has the name of its metric, behind the word validation.
     """
     if (title := names.title(column)) != column:
         return title
@@ -107,19 +108,19 @@ def words(column: str, names: Renaming = KEPT) -> Phrase:
 
 
 def metric_words(metric: str, names: Renaming) -> Phrase:
-    """Return a metric by its new name, or in words."""
+    """Return the name of a metric in pictures: its new name, else words."""
     known = {"loss": said("loss"), "exact_match": said("exact match")}
     title = names.title(metric)
     return known.get(metric, metric.replace("_", " ")) if title == metric else title
 
 
 def wants_log(columns: Sequence[str], values: NDArray[np.float64]) -> bool:
-    """Return whether a logarithmic axis shows more of these columns. Shares stay linear."""
+    """Return whether columns get a logarithmic axis, as losses and rates over powers of ten do."""
     return all(is_loss(name) or name == "lr" for name in columns) and spans_powers(values)
 
 
 def spans_powers(values: NDArray[np.float64], factor: float = LOG_FROM) -> bool:
-    """Return whether values are positive and reach over more than a factor, a power of ten."""
+    """Return whether values are positive, the largest more than `factor` times the smallest."""
     finite = values[np.isfinite(values)]
     if not len(finite) or finite.min() <= 0:
         return False
@@ -127,7 +128,10 @@ def spans_powers(values: NDArray[np.float64], factor: float = LOG_FROM) -> bool:
 
 
 def spread_over_powers(spreads: Sequence[Spread]) -> bool:
-    """Return whether values and intervals have a logarithmic axis: no interval may reach 0."""
+    """Return whether values with intervals get a logarithmic axis.
+
+    They do if the values span powers of ten and no interval reaches 0.
+    """
     values = np.array([value for each in spreads for value in each.values])
     lows = [each.low or 0.0 for each in spreads if each.n > 1]
     return spans_powers(values) and all(low > 0 for low in lows)
@@ -144,7 +148,11 @@ def has_fit(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class Response:
-    """Predictions of a run of a table along some inputs: points x (points, inputs), and y."""
+    """The predictions of a run of a table along some inputs.
+
+    `varied` names the inputs, `x` (points, inputs) has the points, and `prediction` is y at each
+    point.
+    """
 
     varied: str
     x: NDArray[np.float64]
@@ -152,9 +160,11 @@ class Response:
 
 
 def responses(run: Run) -> list[Response]:
-    """Return the responses that a run stored, one per input, or a single one for two inputs.
+    """Return the responses that a run stored: one for each input, or a single one over two inputs.
 
-    None if the data are not a table. Raises RequestError if response.csv does not hold numbers.
+    The list is empty if the data are not a table.
+
+    Raises RequestError if response.csv does not hold numbers.
     """
     if not run.response_rows:
         return []
@@ -168,7 +178,7 @@ def responses(run: Run) -> list[Response]:
 
 
 def widths_of(run: Run) -> dict[str, float]:
-    """Return the widths that a kernel has learned, by input, if each has its own."""
+    """Return the learned widths of a kernel by input, empty if inputs share a width."""
     return {
         name.removeprefix(WIDTH): value
         for name, value in run.metrics.items()
@@ -181,8 +191,9 @@ def fitted_curve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64]]:
     """Return x, truth and prediction of the first example, in order of x.
 
-    Of a table, x is a grid and there is no truth. Raises RequestError if predictions.csv or
-    response.csv does not hold them.
+    For a table, x is a grid and the truth is None.
+
+    Raises RequestError if predictions.csv or response.csv does not hold these numbers.
     """
     if run.response_rows:
         (curve,) = responses(run)
@@ -197,7 +208,10 @@ def fitted_curve(
 def _numbers(
     run: Run, rows: Sequence[Mapping[str, str]], file: str, names: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return the columns of these names, (rows, names). Raises RequestError for missing numbers."""
+    """Return the columns of these names, (rows, names).
+
+    Raises RequestError if a column is missing or holds something other than numbers.
+    """
     try:
         return np.array([[float(row[name]) for name in names] for row in rows]).reshape(
             len(rows), len(names)
@@ -209,12 +223,12 @@ def _numbers(
 
 
 def training_points(run: Run) -> NDArray[np.float64]:
-    """Return the training points of the first example, (points, inputs + 1): x and y."""
+    """Return the training points of the first example, (points, inputs + 1), y last."""
     return _points(run, "keys", "values")
 
 
 def held_out_points(run: Run) -> NDArray[np.float64]:
-    """Return the test points of the first example, (points, inputs + 1): x and y."""
+    """Return the test points of the first example, (points, inputs + 1), y last."""
     return _points(run, "queries", "targets")
 
 
@@ -225,9 +239,9 @@ def _points(run: Run, x: str, y: str) -> NDArray[np.float64]:
 
 
 def intact(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
-    """Return the runs whose files can be drawn, and for each of the others its folder and why not.
+    """Return the runs whose files can be drawn, and a reason for each of the others.
 
-    The reasons are printed, too. An error of one run does not stop the drawing of the others.
+    The reasons name the folder, and are printed too. An error of one run does not stop the others.
     """
     found, reasons = [], []
     for run in runs:
@@ -242,7 +256,7 @@ def intact(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
 
 def _draw_alone(run: Run) -> None:
-    """Compute the content of a run's pictures, and drop it. Raises any error of its files."""
+    """Compute what the pictures of a run are drawn from, so that errors of its files are raised."""
     run.check_files()
     responses(run)
     if not run.has_attention:

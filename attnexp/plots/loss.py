@@ -19,10 +19,10 @@ from attnexp.select.configurations import Comparison
 def draw_losses(comparison: Comparison, options: Options) -> Figures:
     """Yield columns of metrics.csv over the epochs: a colour per configuration, dashes by column.
 
-    The columns are the losses, or the one that is asked for; a metric that is no column belongs to
-    another picture. A line is the mean over the seeds and its band or bars reach from the smallest
-    to the largest, over the epochs that all seeds have. Configurations that were not trained have
-    no line. A dotted line marks a second start.
+    The columns are the losses, or the one that is asked for. A metric that is not a column is
+    ignored here: another picture shows it. A line is the mean over the seeds, with a band or bars
+    from the smallest to the largest, at the epochs that all seeds have. A configuration that was
+    not trained has no line. A dotted line marks a second start.
 
     Raises RequestError if no configuration has the columns in all its runs.
     """

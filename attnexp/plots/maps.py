@@ -31,19 +31,19 @@ from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
 
 EXAMPLES = 3
-"""The number of examples in a picture unless they are named."""
+"""The number of examples in a picture, if none are named."""
 
 COLUMNS = 6
-"""The most epochs or seeds of a picture."""
+"""The most epochs or seeds in a picture."""
 
 SPACIOUS = 1.5
-"""Inches of a picture for each map next to another."""
+"""The least inches of a picture for each map in a row."""
 
 BESIDE, ABOVE, NAMED = 1.2, 1.0, 0.25
-"""Inches of a slide next to its maps and above and below them, and of the name of a map."""
+"""Inches of a picture beside its maps, inches above and below them, and those of a map's name."""
 
 COMPARED = 4
-"""The most configurations with several examples next to each other; more have one each."""
+"""The most configurations with several maps each. More configurations have one map each."""
 
 
 def draw_attention(run: Run, options: Options) -> Figures:
@@ -58,10 +58,10 @@ def draw_attention(run: Run, options: Options) -> Figures:
 
 
 def _attention_figure(run: Run, options: Options) -> Figure:
-    """Return the maps of a run: heads side by side, a row for every layer of every example.
+    """Return the maps of a run: heads side by side, and a row for every layer of every example.
 
-    With one layer and one head, the examples are side by side, else there is one unless more are
-    named. A layer or head of the view is the only one shown.
+    With one layer and one head, the examples are side by side. Otherwise there is one example
+    unless more are asked for. If the view names a layer or a head, no others are shown.
     """
     attention, view = run.attention, options.view
     name = str(view.attention)
@@ -102,7 +102,7 @@ def _grid(
     subtitle: str,
     options: Options,
 ) -> Figure:
-    """Return maps in their rows and columns, or in rows of the length that is asked for."""
+    """Return maps in their rows and columns, or in rows of `options.columns` maps if it is set."""
     if options.columns is None:
         return draw_grid(cells, [across], down, title, subtitle)
     names = [
@@ -112,7 +112,7 @@ def _grid(
 
 
 def _most(options: Options, count: int) -> int:
-    """Return the number of maps next to each other: `most`, or those of `count` that fit."""
+    """Return how many maps are next to each other: `options.most`, or `count` if they all fit."""
     width = options.style.width
     return options.most or (count if width is None else min(count, max(int(width / SPACIOUS), 1)))
 
@@ -122,9 +122,12 @@ def _map(run: Run, name: str, example: int, layer: int, head: int) -> Map:
 
 
 def draw_growth(comparison: Comparison, options: Options) -> Figures:
-    """Yield the attention of one example after some epochs, a row per configuration.
+    """Yield the attention of one example after some epochs, with a row for each configuration.
 
-    It is that of the typical seed, of configurations that kept it, at epochs that all have.
+    The runs are those of the typical seed, without configurations that kept no attention while
+    training. The epochs are those that all of them kept.
+
+    Raises RequestError if the runs have no epoch in common.
     """
     rows, kept = _growing(comparison)
     if not rows:
@@ -140,7 +143,7 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
 
 
 def growth_frames(comparison: Comparison, options: Options) -> Iterator[Figure]:
-    """Yield the attention of `draw_growth` after each epoch, a map per configuration."""
+    """Yield a figure for each epoch of `draw_growth`, with a map for each configuration."""
     rows, epochs = _growing(comparison)
     cells = [[_grown(run, epoch, options.view) for _, run in rows] for epoch in epochs]
     for epoch, maps in zip(epochs, cells, strict=True):
@@ -151,7 +154,12 @@ def growth_frames(comparison: Comparison, options: Options) -> Iterator[Figure]:
 
 
 def _growing(comparison: Comparison) -> tuple[list[tuple[str, Run]], list[int]]:
-    """Return the named runs of the typical seed that kept attention, and the epochs of all."""
+    """Return the runs of the typical seed that kept attention in training, and their common epochs.
+
+    Each run comes with the name of its configuration.
+
+    Raises RequestError if the runs have no epoch in common.
+    """
     seeds = [comparison.typical_seed] if comparison.seeds else []
     named = zip(names_of(comparison), comparison.configurations, strict=True)
     runs = [(name, one.with_seed(seed)) for name, one in named for seed in seeds]
@@ -172,7 +180,7 @@ def _grown(run: Run, epoch: int, view: View) -> Map:
 def _of_growth(
     comparison: Comparison, run: Run, cells: Sequence[Sequence[Map]], view: View
 ) -> tuple[str, str]:
-    """Return title and subtitle of the growth of attention; `run` is one that kept it."""
+    """Return the title and the subtitle of the growth of attention. `run` is one that is shown."""
     first = next(iter(run.snapshots.values()))
     resolved = first.resolve(view, 1)
     seen = first.words(resolved)
@@ -184,15 +192,14 @@ def _of_growth(
 
 
 def compare_attention(comparison: Comparison, options: Options) -> Figures:
-    """Yield one row per configuration: the same examples and the typical seed in all rows.
+    """Yield a row of maps for each configuration, of the same examples and of the typical seed.
 
-    If the data are one example, as in regression, the columns are the seeds that all have. More
-    configurations than COMPARED have one map each in a grid, unless several examples are asked
-    for, and so have settings of one score, such as several widths.
+    If the data are one example, as in regression, the columns are the seeds that all configurations
+    have. If there are more than COMPARED configurations, or if all of one example have the same
+    score, such as with several widths, each has one map in a grid, unless several examples are
+    asked for. Imported runs have no row.
 
-    Runs that were imported have no row.
-
-    Raises RequestError if no seed or not the same examples are there for all.
+    Raises RequestError if the configurations share no seed, or stored different examples.
     """
     own = tuple(one for one in comparison.configurations if not one.runs[0].summary.imported)
     if not own:
@@ -230,7 +237,7 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
 
 
 def _columns(style: Style, count: int) -> int:
-    """Return how many maps are next to each other in a picture of a width: the largest maps win."""
+    """Return how many maps next to each other are the largest in a picture of a width."""
     width = float(style.width or 0.0)
     if style.shape is None:
         return min(COLUMNS, max(int(width / SPACIOUS), 1))
@@ -244,7 +251,7 @@ def _columns(style: Style, count: int) -> int:
 
 
 def maps_of(attention: StoredAttention, view: View, most: int = EXAMPLES) -> list[Map]:
-    """Return a map per example."""
+    """Return the map of each example of a view, at most `most` if the view names none."""
     resolved = attention.resolve(view, most)
     return [
         attention.map(str(resolved.attention), example, resolved.layer or 0, resolved.head)
@@ -266,7 +273,10 @@ def example_names(examples: Sequence[int]) -> list[str]:
 
 
 def subtitle_of(seen: Phrase, more: Phrase, cells: Sequence[Sequence[Map]]) -> str:
-    """Return the title, more words, and the meaning of cells, outlines, red symbols and hatches."""
+    """Return the subtitle of maps: what is `seen`, `more` words, and what their marks mean.
+
+    Marks are cells of points, outlines of gold positions, red symbols, and hatched cells.
+    """
     maps = [one for row in cells for one in row]
     rows = maps[0].rows
     order = in_language(rows.name, "en").removeprefix("test ")
@@ -289,7 +299,10 @@ def _spread(epochs: list[int], most: int) -> list[int]:
 
 
 def _runs(comparison: Comparison, seed: int) -> list[Run]:
-    """Return the run of every configuration; all must have stored the same examples."""
+    """Return the run of every configuration with a seed.
+
+    Raises RequestError if they stored attention on different examples.
+    """
     runs = [one.with_seed(seed) for one in comparison.configurations]
     for run in runs[1:]:
         if not same_examples(runs[0].attention, run.attention):

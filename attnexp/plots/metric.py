@@ -32,10 +32,10 @@ ROW, AXIS = 0.3, 4.0
 """Inches of a row, and of the axis."""
 
 BELOW = 0.24
-"""The distance of seeds from the middle of their row, in rows."""
+"""How far below the middle of their row seeds are drawn, in rows."""
 
 TICKS = 4
-"""The most steps of an axis that is not logarithmic, so that long numbers are apart."""
+"""The most steps of a linear axis, so that long numbers do not touch."""
 
 NAMES = 2.6
 """The most inches that names take."""
@@ -44,9 +44,9 @@ SEEDED = said("small: a seed; large: the mean, with its 95% interval")
 
 
 def draw_metric(comparison: Comparison, options: Options) -> Figures:
-    """Yield a number of each configuration: by default the primary metric.
+    """Yield a number of each configuration: the primary metric, or the one that is asked for.
 
-    Rows are in the order of the table, the best first. A small dot is a seed, a large one the mean,
+    Rows are in the order of the table, the best first. A small dot is a seed, a large dot the mean,
     and the line next to it the 95% interval, as in the table. A single row is not drawn. Positive
     numbers that span a power of ten have a logarithmic axis, unless an interval reaches 0.
     """

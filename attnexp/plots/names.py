@@ -4,7 +4,7 @@ from enum import StrEnum, auto
 
 
 class PictureName(StrEnum):
-    """The pictures, in the order in which they are drawn."""
+    """The names of pictures, in the order in which they are drawn."""
 
     FIT = auto()
     ATTENTION = auto()
@@ -43,4 +43,4 @@ VENUES = (
     "beamer_moml",
     "tue_ai_beamer",
 )
-"""Conferences, journals and classes of slides that tueplots has."""
+"""Conferences, journals and classes of slides whose styles tueplots has."""

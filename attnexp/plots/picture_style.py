@@ -56,10 +56,10 @@ ON_DARK = {
     WRONG: "#ff7b72",
     **dict(zip(PALETTE, LIGHT, strict=True)),
 }
-"""The colour that replaces each colour of ours in dark pictures."""
+"""The colour that takes the place of each of our colours in dark pictures."""
 
 GROUND = {HIDDEN: "#3a3f45"}
-"""The same of grounds."""
+"""The colour that takes the place of each colour of grounds in dark pictures."""
 
 DARK = {
     **{name: ON_DARK[value] for name, value in STYLE.items() if value in ON_DARK},
@@ -68,43 +68,43 @@ DARK = {
 }
 
 UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
-"""Inches of a unit; a point is that of TeX."""
+"""The inches of each unit; `pt` is TeX's point."""
 
 NARROWEST, WIDEST = 2.0, 40.0
-"""Inches that a picture may be wide."""
+"""The least and the most inches that a picture may be wide."""
 
 PRINTED = 300
-"""Dots per inch of a PNG whose width is given."""
+"""The dots per inch of a PNG whose width is given."""
 
 SLIDE, SLIDE_DPI = 6.0, 320
-"""Inches of the width of a slide, and its dots per inch: 1,920 pixels."""
+"""The width of a slide in inches, and its dots per inch: 1,920 pixels."""
 
 LEGEND = 0.3
-"""The part of the width that a legend next to the axes may take; a wider one is drawn below."""
+"""The largest share of the width that a legend next to the axes takes. A wider one goes below."""
 
 DIRECT_FROM = 5.0
-"""The inches from which lines are named at their ends; narrower pictures have a legend."""
+"""The inches of width from which lines are named at their ends. Narrower pictures have a legend."""
 
 APART = 0.2
 """The least space between labels of ticks, as a part of the size of their type."""
 
 LINE = 1.3
-"""The height of a line over its type."""
+"""The height of a line of text, as a multiple of the size of its type."""
 
 SMALLER, SHRINK = 4, 0.8
-"""Sizes of type that are tried until axes fit into a picture, and each as a part of the last."""
+"""How many sizes of type are tried to make axes fit, and the ratio of each size to the last."""
 
 
 @dataclass(frozen=True)
 class Style:
     """The style of pictures.
 
-    - `width` is in inches. Without one, a picture is as large as its words need.
-    - `shape` is the height as a part of the width; without one, it is that of each picture.
+    - `width` is in inches. Without a width, a picture is as large as its words need.
+    - `shape` is the height divided by the width. Without it, each picture has its own.
     - `sizes` are matplotlib's settings of the sizes of type.
     - `font` is the font of text, if it is not the default.
-    - `dpi` are the dots per inch of a PNG.
-    - `title` replaces the title.
+    - `dpi` is the number of dots per inch of a PNG.
+    - `title` replaces the title of a picture.
     - `names` gives other names to configurations, their settings and metrics.
     """
 
@@ -119,7 +119,7 @@ class Style:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of matplotlib in which the style differs from others."""
+        """The settings of matplotlib that differ from those of the default style."""
         settings: dict[str, Any] = {**self.sizes, "savefig.dpi": self.dpi}
         if self.width is not None:
             settings["savefig.bbox"] = None
@@ -128,9 +128,9 @@ class Style:
         return settings | DARK if self.dark else settings
 
     def finish(self, figure: Figure) -> None:
-        """Name the lines of a figure, and give it the title, size and colours of the style.
+        """Name the lines of a figure, and give it the title, the size and the colours of the style.
 
-        Its first text is its title, and the second, if there is one, its subtitle.
+        The first text of the figure is its title, the second its subtitle, if there is one.
         """
         for text in figure.texts:
             text.set_text(self.names.sentence(text.get_text()))
@@ -149,7 +149,10 @@ class Style:
 
 
 def inches(text: str) -> float:
-    """Return the inches of a width such as `3.3in`. Raises ValueError for another text."""
+    """Return the inches of a width such as `3.3in`.
+
+    Raises ValueError for a text of another form, and for a width outside NARROWEST to WIDEST.
+    """
     found = re.fullmatch(rf"\s*(\d+\.?\d*|\.\d+)\s*({'|'.join(UNITS)})\s*", text)
     width = float(found[1]) * UNITS[found[2]] if found else 0.0
     if not NARROWEST <= width <= WIDEST:
@@ -161,7 +164,7 @@ def inches(text: str) -> float:
 
 
 def check_font(name: str) -> str:
-    """Return the name of a font. Raises RequestError for one that is not installed."""
+    """Return the name of an installed font. Raises RequestError for one that is not installed."""
     if name not in fontManager.get_font_names():
         add_installed()
     if name not in (installed := sorted(fontManager.get_font_names())):
@@ -170,7 +173,7 @@ def check_font(name: str) -> str:
 
 
 def of_width(width: float) -> Style:
-    """Return the style of pictures of a width in inches."""
+    """Return the style of pictures of this width, in inches."""
     return Style(width, dpi=PRINTED)
 
 
@@ -180,11 +183,11 @@ def slides() -> Style:
 
 
 def of_venue(name: str) -> Style:
-    """Return the style of a conference, a journal or a class of slides, as tueplots has it.
+    """Return the style that tueplots has for a conference, a journal or a class of slides.
 
-    The sizes are those of the type and of one column; the height is that of slides alone.
+    Taken are the sizes of type and the width of one column, and of slides the height too.
 
-    Raises RequestError for a name that tueplots does not have, and if it is not installed.
+    Raises RequestError for a name that tueplots does not have, and if tueplots is not installed.
     """
     bundles = _bundles()
     if name not in bundles:
@@ -196,7 +199,10 @@ def of_venue(name: str) -> Style:
 
 
 def _bundles() -> Mapping[str, Callable[[], Mapping[str, Any]]]:
-    """Return the bundles of the venues that the installed tueplots has."""
+    """Return the settings of each venue that the installed tueplots has, as functions.
+
+    Raises RequestError if tueplots is not installed.
+    """
     require_package("tueplots", "attnexp[venues]", "--venue")
     from tueplots import bundles
 
@@ -216,9 +222,9 @@ def _type_sizes(text: float, ticks: float) -> dict[str, float]:
 
 
 def _resize(figure: Figure, width: float, shape: float | None) -> None:
-    """Give a figure a size, in inches, and lay it out anew: legends, title, labels and ticks.
+    """Give a figure a size in inches, and place its legends, title, labels and ticks again.
 
-    Raises RequestError if its words leave nothing for its axes.
+    Raises RequestError if the words of the figure leave no room for its axes.
     """
     across, up = figure.get_size_inches()
     if (engine := figure.get_layout_engine()) is not None:
@@ -247,7 +253,7 @@ def _resize(figure: Figure, width: float, shape: float | None) -> None:
 
 
 def _missing_height(figure: Figure, shapes: Sequence[float]) -> float:
-    """Return the inches that axes in a column lack to have their shapes, or to name their rows."""
+    """Return the inches of height that axes lack to keep their `shapes` or to name their rows."""
     missing = 0.0
     for axes, shape in zip(figure.axes, shapes, strict=True):
         spec, box = axes.get_subplotspec(), _inches(figure, axes.bbox)
@@ -262,7 +268,7 @@ def _missing_height(figure: Figure, shapes: Sequence[float]) -> float:
 
 
 def _fit(figure: Figure, text: Text, inches: float, side: Literal["width", "height"]) -> None:
-    """Cut a text that is longer than a side into lines, in smaller type if its words are longer."""
+    """Cut a text that is longer than `inches` into lines, and shrink it if that is not enough."""
     if getattr(_extent(figure, text), side) > inches:
         text.set_text(_wrapped(text, inches))
     taken = float(getattr(_extent(figure, text), side))
@@ -272,7 +278,7 @@ def _fit(figure: Figure, text: Text, inches: float, side: Literal["width", "heig
 
 
 def _shrink_rows(axis: YAxis, inches: float) -> None:
-    """Give the names of rows type that is small enough for all of them."""
+    """Make the type of the names of rows so small that all rows fit in `inches`."""
     texts = axis.get_ticklabels()
     lines = sum(text.get_text().count("\n") + 1 for text in texts)
     for text in texts:
@@ -280,9 +286,9 @@ def _shrink_rows(axis: YAxis, inches: float) -> None:
 
 
 def _lay_out(figure: Figure, height: float, head: float, below: float) -> None:
-    """Place the axes between title and legend, in smaller type if their words leave no room.
+    """Place the axes between title and legend, in smaller type if there is no room for them.
 
-    Raises RequestError if words in the smallest type leave none.
+    Raises RequestError if the smallest type leaves no room either.
     """
     figure.set_figheight(height)
     side, pad = MARGIN / figure.get_figwidth(), 0.0 if below else MARGIN / height
@@ -302,7 +308,7 @@ def _lay_out(figure: Figure, height: float, head: float, below: float) -> None:
 
 
 def _thin(axis: XAxis | YAxis) -> None:
-    """Leave out the labels of ticks that would overlap the one before."""
+    """Leave out labels of ticks that would overlap the label before."""
     texts = axis.get_ticklabels()
     labels, ends = [text.get_text() for text in texts], {}
     for i, text in enumerate(texts):
@@ -317,7 +323,7 @@ def _thin(axis: XAxis | YAxis) -> None:
 
 
 def _legend_below(figure: Figure) -> float:
-    """Draw legends that are too wide below all axes, and return the inches that they take."""
+    """Move legends that are too wide below all axes, and return the inches that they take there."""
     taken = 0.0
     for axes in figure.axes:
         legend = axes.get_legend()
@@ -333,7 +339,7 @@ def _legend_below(figure: Figure) -> float:
 
 
 def _place_title(figure: Figure) -> float:
-    """Write title and subtitle at the upper left in lines that fit, and return their inches."""
+    """Write title and subtitle at the upper left in lines that fit, and return their height."""
     down = MARGIN
     for text in (each for each in figure.texts if each.get_gid() == HEADLINE):
         text.set_text(_wrapped(text, figure.get_figwidth() - 2 * MARGIN))
@@ -358,7 +364,10 @@ def _inches(figure: Figure, box: BboxBase) -> Bbox:
 
 
 def _recolour(figure: Figure) -> None:
-    """Replace our colours, which artists were given by name, by those of dark pictures."""
+    """Replace our colours in a figure by those of dark pictures.
+
+    Artists that were given a colour by its value do not follow matplotlib's settings.
+    """
     replaced = ON_DARK | GROUND
     for artist in figure.findobj():
         written = isinstance(artist, Line2D | Text)

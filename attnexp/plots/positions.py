@@ -13,17 +13,18 @@ from attnexp.plots.style import draw_band, line_styles, new_figure, panels
 from attnexp.runs.folder import Run
 
 SHOWN = 60
-"""The number of positions shown if there is no last one, as in the textbook."""
+"""The number of positions shown of sinusoids, which have no last one, as in the textbook."""
 
 CURVES = 4
-"""Dimensions of which a curve is drawn."""
+"""The number of dimensions that are drawn as curves."""
 
 
 def draw_encodings(run: Run, options: Options) -> Figures:
     """Yield the vectors of each table of positions: a heat map, and curves of a few dimensions.
 
-    Zhang et al., "Dive into Deep Learning", section 11.6. Sinusoidal vectors are those of the
-    run's `dim`, learned ones those that the run stored. Other positions add no vectors.
+    Zhang et al., "Dive into Deep Learning", section 11.6. Sinusoidal vectors are computed for the
+    run's `dim`, learned ones are read from the run. Other positions add no vectors and are not
+    drawn.
     """
     for name, table in _tables(run).items():
         side = name.rpartition("_")[0].rpartition(".")[2]
@@ -31,13 +32,13 @@ def draw_encodings(run: Run, options: Options) -> Figures:
 
 
 def sinusoids(count: int, dim: int) -> NDArray[np.float64]:
-    """Return the vectors (count, dim) of Vaswani et al. (2017), section 3.5."""
+    """Return the sinusoidal vectors (count, dim) of Vaswani et al. (2017), section 3.5."""
     angles = np.arange(count)[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(count, dim)
 
 
 def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
-    """Return the vectors (positions, dim) by the name of their parameter; one of sinusoids."""
+    """Return the vectors (positions, dim) of each table of positions, by its parameter's path."""
     kind, dim = run.choices.get("positions"), run.group("arch").get("dim")
     if kind == "sinusoidal" and isinstance(dim, int):
         return {"positions": sinusoids(SHOWN, dim)}
@@ -76,6 +77,6 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
 
 
 def _chosen(dim: int) -> range:
-    """Return dimensions that follow each other, from the textbook's sixth on if possible."""
+    """Return consecutive dimensions, from the sixth on as in the textbook, if there are enough."""
     first = max(min(6, dim - CURVES), 0)
     return range(first, min(first + CURVES, dim))

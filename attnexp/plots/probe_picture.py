@@ -37,12 +37,12 @@ Shown = tuple[Configuration, str, Line, Sequence[Numbers]]
 
 
 def draw_interventions(comparison: Comparison, options: Options) -> Figures:
-    """Yield the primary metric under each intervention, and its change by each head.
+    """Yield the primary metric under each intervention, and its change when a head is taken out.
 
-    A dot is the mean over the seeds of a configuration. Its line is, of one run, the interval over
-    examples, and else from the smallest to the largest. The upright line is the metric with the
-    learned weights. If single heads of one configuration were taken out, a grid for each part has a
-    row for each layer and a column for each head, unless nothing else was probed.
+    A dot is the mean over the seeds of a configuration. Its line is the interval over examples for
+    one run, and the range over the seeds for several. The dashed line is the metric with the
+    learned weights. If single heads of one configuration were taken out, each part has a grid with
+    a row for each layer and a column for each head, unless nothing else was probed.
     """
     probed = [
         (one, name, line, numbers)
@@ -85,7 +85,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
 def _grids(
     numbers: Sequence[Numbers], metric: str, heads: Mapping[str, tuple[str, int, int]]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return for each part the mean change of the metric by layer and head, NaN if none is."""
+    """Return the mean change of the metric by layer and head, for each part; NaN if unknown."""
     grids = {}
     for part in dict.fromkeys(part for part, _, _ in heads.values()):
         own = {name: at for name, at in heads.items() if at[0] == part}
@@ -100,7 +100,7 @@ def _grids(
 
 
 def _grids_across(grids: Mapping[str, NDArray[np.float64]], style: Style) -> int:
-    """Return how many grids are next to each other: in a picture that is narrow, those that fit."""
+    """Return how many grids are next to each other: all of them, or as many as fit in the width."""
     if style.width is None or style.shape is not None:
         return max(len(grids), 1)
     widest = max((_wide(grid) for grid in grids.values()), default=1.0)
@@ -138,7 +138,7 @@ def _figure(
 
 
 def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[str]) -> None:
-    """Draw the metric of each configuration, those of one intervention below each other."""
+    """Draw the metric under each intervention, the configurations below each other in its row."""
     for place, (_, label, line, numbers) in enumerate(probed):
         below = (place - (len(probed) - 1) / 2) * 0.6 / len(probed)
         colour, marker = line["color"], MARKERS[1 + place % (len(MARKERS) - 1)]
@@ -155,14 +155,14 @@ def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[
 
 
 def _interval(run: Numbers, name: str, metric: str) -> tuple[float, float] | None:
-    """Return the ends of the interval over examples, around the metric of the learned weights."""
+    """Return the interval over examples of a metric, from those of its change; None without one."""
     low, high = (run[name].get(metric + end) for end in (LOW, HIGH))
     learned = run[LEARNED][metric]
     return None if low is None or high is None else (learned + low, learned + high)
 
 
 def _draw_heads(axes: Axes, part: str, changes: NDArray[np.float64], end: float) -> None:
-    """Draw the change by taking out each head, red if the metric falls, with its number."""
+    """Draw the metric's change when each head is taken out, with its number, red for a fall."""
     axes.imshow(changes, cmap="RdBu", vmin=-end, vmax=end, aspect="auto")
     for (layer, head), change in np.ndenumerate(changes):
         if not np.isnan(change):

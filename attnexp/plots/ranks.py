@@ -32,11 +32,11 @@ NAMES = 2.6
 
 
 def draw_ranks(comparisons: Sequence[Comparison], options: Options) -> Figures:
-    """Yield the mean rank of each row over data sets, as `attnexp results --over data` has them.
+    """Yield the mean rank of each row over data sets, as in `attnexp results --over data`.
 
-    The best is first. A line at the side has a square for each row of a largest set of rows of
-    which no two are told apart (after Demsar 2006). Data sets are as many as can decide, or there
-    is no picture; nor is there one if the table is refused.
+    The best row is first. Each line at the side is a largest set of rows of which no two are told
+    apart (after Demsar 2006), with a square at each row of the set. There is no picture with fewer
+    data sets than can decide, or if the table is refused.
     """
     try:
         table = _table(comparisons, options)
@@ -72,7 +72,7 @@ def draw_ranks(comparisons: Sequence[Comparison], options: Options) -> Figures:
 
 
 def _table(comparisons: Sequence[Comparison], options: Options) -> TasksTable:
-    """Return the rows over the data sets. Raises RequestError as `over_tasks`."""
+    """Return the table of ranks over the data sets. Raises RequestError as `over_tasks`."""
     runs = [run for comparison in comparisons for run in runs_of(comparison)]
     asked = [options.metric] if options.metric else []
     frame = with_numbers(make_frame(runs, options.style.names), asked)

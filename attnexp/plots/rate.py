@@ -14,7 +14,7 @@ from attnexp.runs.settings import without
 from attnexp.select.configurations import Comparison
 
 SEVERAL = 3
-"""The fewest sizes that show a rate."""
+"""The fewest numbers of training points that show a rate."""
 
 ERROR, RATE = "test_mse", -3 / 4
 """The error that is shown, and the power of n at which it falls with the best width.
@@ -26,12 +26,12 @@ end as n^(-2/3) (Fan and Gijbels 1996)."""
 
 
 def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figures:
-    """Yield the test error against the number of training points on logarithmic axes.
+    """Yield the test error against the number of training points, on logarithmic axes.
 
-    A line is a scoring function: the mean over the seeds, and a band from the smallest to the
-    largest, of the seeds that have all its sizes. Of several runs with the same size and seed, such
-    as several widths, the one with the lowest leave-one-out error counts. Next to them is n^(-3/4)
-    through the first point of the first line.
+    A line is a scoring function: the mean over the seeds that have all its sizes, with a band from
+    the smallest to the largest. Of several runs with the same size and seed, such as with several
+    widths, the one with the lowest leave-one-out error counts. A thin line is n^(-3/4) through the
+    first point of the first line.
     """
     runs = [run for comparison in comparisons for run in runs_of(comparison)]
     models = {name: table for name, table in _by_model(runs).items() if len(table) >= SEVERAL}
@@ -58,7 +58,7 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
 
 
 def _by_model(runs: Sequence[Run]) -> Mapping[str, Mapping[int, Mapping[int, float]]]:
-    """Return the error of the best run by scoring function, number of points and seed."""
+    """Return the error of the best run by scoring function, by number of points, and by seed."""
     tables: dict[str, dict[int, dict[int, float]]] = {}
     for run in sorted(runs, key=lambda run: -run.metrics.get("loo_mse", np.inf)):
         size = run.group("data").get("num_train")

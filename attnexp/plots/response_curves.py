@@ -23,7 +23,7 @@ from attnexp.plots.style import (
 from attnexp.runs.folder import Run
 
 MOST_INPUTS, ACROSS = 12, 3
-"""Panels of a picture, and of a row of it."""
+"""The most panels of a picture, and the most in a row."""
 
 Style = Mapping[str, Any]
 
@@ -36,16 +36,16 @@ TRAINED: Style = {
 }
 TESTED: Style = {"s": 9, "color": INK, "linewidths": 0, "label": said("test points")}
 ON_SURFACE: Style = {"s": 22, "edgecolors": "white", "linewidths": 0.8, "clip_on": False}
-"""The style of points of training and test."""
+"""The style of training points, of test points, and of both on a surface."""
 
 
 def draw_points(axes: Axes, points: NDArray[np.float64], style: Style, x: int = 0) -> None:
-    """Draw y, the last column of points, against one of their inputs."""
+    """Draw points by their input number `x` and by y, the last column of `points`."""
     axes.scatter(points[:, x], points[:, -1], **{**style, "label": translate(style["label"])})
 
 
 def draw_surface(run: Run, surface: Response) -> Figure:
-    """Return the prediction over two inputs as colours, with the rows in the colour of their y."""
+    """Return the prediction over two inputs as colours, with points in the colour of their y."""
     x_names, y_name = run.attention.x_names, run.attention.y_name
     figure = new_figure(5.9, 4.7, run.title, run.primary)
     ((axes,),) = panels(figure)
@@ -70,9 +70,9 @@ def draw_surface(run: Run, surface: Response) -> Figure:
 
 
 def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
-    """Return a panel for each input: the prediction along it, the other inputs at their medians.
+    """Return a panel for each input: the prediction along it, the others at their medians.
 
-    Of many inputs, those along which the prediction changes most.
+    If there are more than MOST_INPUTS inputs, those that change the prediction most are shown.
     """
     changes = [np.ptp(curve.prediction) for curve in curves]
     shown = sorted(np.argsort(changes)[::-1][:MOST_INPUTS].tolist())

@@ -47,41 +47,41 @@ WRONG = "#c62828"
 """The colour of symbols that were decoded wrongly."""
 
 HIDDEN = "#ececec"
-"""The ground of cells that a mask hides."""
+"""The colour of the ground of cells that a mask hides."""
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a51a3")
 """Colours that stay apart for the colour-blind: Okabe and Ito (2008), yellow replaced."""
 
 LINES = ("-", "--", "-.", ":")
-"""Dashes, which tell lines apart without colours."""
+"""Dashes, by which lines can be told apart without colours."""
 
 MARKERS = ("", "o", "s", "^", "D", "v", "P", "X", "*")
-"""Markers, which do so on thin lines."""
+"""Markers, by which thin lines can be told apart."""
 
 MARKS = 8
-"""About how many markers a line has."""
+"""The approximate number of markers on a line."""
 
 BANDS = 3
-"""The most lines with bands; more have bars."""
+"""The most lines that have bands. More lines have bars."""
 
 ASIDE = 1.5
-"""Points between the bars of lines at the same place."""
+"""The distance in points between bars of different lines at the same x."""
 
 OTHERS: Mapping[str, Any] = MappingProxyType(
     {"color": "#b5b5b5", "linestyle": "-", "linewidth": 0.7, "zorder": 1.5}
 )
-"""The line of configurations that are not among the best."""
+"""The line of a configuration that is not among the best."""
 
 HEADLINE = "title or subtitle"
 
 ROWS = "a name per row"
-"""The group of axes that name all their rows."""
+"""The gid of axes that have a name for each row."""
 
 DIRECT = 8
-"""The most lines whose names are at their ends."""
+"""The most lines that are named at their ends."""
 
 LINE_HEIGHT, SPACE = 0.17, 0.08
-"""Inches of a line of a name, and the part of the axes between names and a legend."""
+"""Inches of a line of a name, and the space between names and a legend as a share of the axes."""
 
 DPI = 144
 
@@ -122,7 +122,7 @@ STYLE: dict[str, Any] = {
 }
 
 PLAIN: Mapping[str, Any] = MappingProxyType({})
-"""The settings in which pictures differ from the style, if no other is asked for."""
+"""Settings that replace none of the style."""
 
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": DRAWN},
@@ -132,28 +132,28 @@ METADATA: dict[str, dict[str, str | None]] = {
 """The metadata of each format: the program that drew it, and no dates."""
 
 COMPRESSION = 3
-"""The effort for a PNG: more takes twice the time for files that are 5% to 10% smaller."""
+"""The compression of a PNG. More takes twice the time for files that are 5% to 10% smaller."""
 
 HEAD = 0.62
-"""Inches above the axes for title and subtitle."""
+"""Inches above the axes that title and subtitle take."""
 
 LONGEST = 160
-"""Characters of a title or a name in a picture."""
+"""The most characters of a title or a name in a picture."""
 
 WORD = 24
-"""The longest word that no line break cuts."""
+"""The most characters of a word that no line break cuts."""
 
 SMALLEST = 5.0
-"""Points of the smallest type of words that do not fit."""
+"""The smallest type, in points, for words that do not fit."""
 
 EM = 0.6
 """The mean width of a character, as a part of the font size."""
 
 NAME = 3.0
-"""Inches after which a name in a legend is continued on the next line."""
+"""The most inches of a line in a name next to the axes."""
 
 TALLEST = 28
-"""Lines in one column of a legend."""
+"""The most lines in one column of a legend."""
 
 MISSING = re.compile(r"Glyph (\d+) .*missing from")
 """The warning of matplotlib about a character that no font has."""
@@ -166,7 +166,7 @@ NamedLine = tuple[str, Line]
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows without pyplot."""
+    """A figure that a notebook displays without pyplot."""
 
     def _repr_png_(self) -> bytes:
         with style_context():
@@ -174,7 +174,7 @@ class ShownFigure(Figure):
 
 
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
-    """Return an empty figure, sizes in inches, with its title at the upper left."""
+    """Return an empty figure of a size in inches, with title and subtitle at the upper left."""
     title, subtitle = shortened_value(title, LONGEST), shortened_value(subtitle, LONGEST)
     figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
@@ -197,12 +197,12 @@ def panels(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> N
 
 
 def below_title(figure: Figure) -> None:
-    """Let all axes of a figure lie below the title, placed so that no labels overlap."""
+    """Keep all axes of a figure below the title, and place them so that no labels overlap."""
     figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - HEAD / figure.get_figheight()))
 
 
 def plot_axes(figure: Figure) -> Axes:
-    """Return one pair of axes below the title, whose size depends on no labels or legend."""
+    """Return axes below the title, whose size does not depend on labels or a legend."""
     across, up = figure.get_size_inches()
     return figure.add_axes((0.7 / across, 0.52 / up, 1 - 0.9 / across, 1 - (0.52 + HEAD) / up))
 
@@ -216,12 +216,12 @@ def draw_band(
     place: int = 0,
     count: int = 1,
 ) -> None:
-    """Draw the mean of values (seeds, points), and the range from the smallest to the largest.
+    """Draw the mean over seeds of `values` (seeds, points), and the range over the seeds.
 
-    The range is a band, or upright bars if the line is one of more than BANDS: `place` of `count`,
-    from 0. Bars and markers are at about MARKS places, which differ between lines; lines of few
-    points have their bars next to each other. A line of OTHERS has no range. A single point is
-    drawn as a dot.
+    The line is number `place` of `count`, from 0. The range is a band if there are at most BANDS
+    lines, else bars. Bars and markers are at about MARKS points, which differ between lines; lines
+    of few points have their bars next to each other. A line of OTHERS has no range. A single point
+    is a dot.
     """
     marker = line.get("marker") or ("o" if len(x) == 1 else "")
     every, several = max(len(x) // MARKS, 1), min(count, DIRECT)
@@ -242,7 +242,10 @@ def draw_band(
 
 
 def log_axis(axes: Axes, name: str, numbers: NDArray[np.float64]) -> None:
-    """Make the axis `x` or `y` logarithmic, with ticks at 1, 2 and 5 within two powers of ten."""
+    """Make the axis `x` or `y` logarithmic.
+
+    Ticks are at powers of ten, and at 2 and 5 times these if the numbers span less than two powers.
+    """
     axis = axes.xaxis if name == "x" else axes.yaxis
     axes.set(**{f"{name}scale": "log"})
     wide = spans_powers(numbers, 100.0)
@@ -252,7 +255,7 @@ def log_axis(axes: Axes, name: str, numbers: NDArray[np.float64]) -> None:
 
 
 def bands_of(comparison: Comparison, count: int) -> str:
-    """Return the primary metric of a run alone, else the meaning of `count` lines and bands."""
+    """Return a chart's subtitle: the primary metric of a single run, else what lines mean."""
     if comparison.alone:
         return comparison.alone.primary
     if all(len(one.runs) == 1 for one in comparison.configurations):
@@ -262,19 +265,19 @@ def bands_of(comparison: Comparison, count: int) -> str:
 
 
 def seeds_of(comparison: Comparison) -> Text:
-    """Return how many seeds the configurations have, without the number if it differs."""
+    """Return how many seeds the configurations have, only the word if the numbers differ."""
     counts = {len(one.runs) for one in comparison.configurations}
     return counted("{count} seed", counts.pop()) if len(counts) == 1 else said("seeds")
 
 
 def seed_of(comparison: Comparison) -> Phrase:
-    """Return the seed of all runs in words, nothing if they have several."""
+    """Return the seed of all runs in words, an empty text if there are several."""
     seeds = {seed for one in comparison.configurations for seed in one.seeds}
     return numbered(said("seed"), seeds.pop()) if len(seeds) == 1 else ""
 
 
 def range_of(count: int) -> Text:
-    """Return the word for the range of seeds in a picture of `count` lines."""
+    """Return the word for the range over seeds in a picture of `count` lines: band or bars."""
     return said("band") if count <= BANDS else said("bars")
 
 
@@ -293,15 +296,15 @@ def chart_axes(comparison: Comparison, chart: CurveChart) -> tuple[Figure, Axes,
 
 
 def labelled(curves: Sequence[SeedCurve]) -> list[NamedLine]:
-    """Return a name and a line for each curve."""
+    """Return a name and a line for each curve, from its label."""
     names = [translate(one.label) for one in curves]
     return list(zip(names, line_styles(len(names)), strict=True))
 
 
 def draw_chart(axes: Axes, chart: CurveChart, lines: Sequence[NamedLine]) -> None:
-    """Draw the curves of a chart, each with the name and line of its place, and label the axes.
+    """Draw the curves of a chart with the name and line of their configuration; label the axes.
 
-    The parts of a configuration differ in dashes, and the first has the name.
+    The parts of a configuration differ in dashes. Only the first part has the name.
     """
     for one in chart.curves:
         if one.place is None:
@@ -322,14 +325,14 @@ def draw_chart(axes: Axes, chart: CurveChart, lines: Sequence[NamedLine]) -> Non
 
 
 def title_of(comparison: Comparison, shown: Phrase) -> str:
-    """Return the title of a run alone, else that of the picture with its data."""
+    """Return the title of a picture: that of a single run, else what is shown, and the data."""
     return comparison.alone.title if comparison.alone else translate(comparison.titled(shown))
 
 
 def lines_of(comparison: Comparison) -> list[tuple[Configuration, str, Line]]:
-    """Return each configuration with its name and its line; a run alone needs no name.
+    """Return each configuration with its name and its line. A single run has no name.
 
-    The name has the number of seeds if configurations differ in it.
+    The names have the number of seeds if configurations differ in it.
     """
     several = comparison.configurations
     names = [""] if comparison.alone else names_of(comparison)
@@ -347,10 +350,10 @@ def _with_seeds(name: str, one: Configuration) -> str:
 def best_of(
     lines: Sequence[tuple[Configuration, str, Line]],
 ) -> list[tuple[Configuration, str, Line]]:
-    """Return the lines of a picture: of more than DIRECT, the others than the best are grey.
+    """Return the lines to draw. If there are more than DIRECT, all but the best DIRECT are grey.
 
-    The best are those with the best means of the primary metric. Of the others the first has the
-    name `N others`, and the rest have names that legends leave out.
+    The best have the best means of the primary metric. The first of the others is named `N others`,
+    and legends leave out the rest.
     """
     if len(lines) <= DIRECT:
         return list(lines)
@@ -365,7 +368,7 @@ def best_of(
 
 
 def _rank(one: Configuration) -> float:
-    """Return the mean of the primary metric, smaller if it is better; infinity without one."""
+    """Return the mean of the primary metric, negated if higher is better; infinity without one."""
     summary = one.runs[0].summary
     values = [
         run.metrics[name] for run in one.runs if (name := str(summary.primary)) in run.metrics
@@ -379,8 +382,8 @@ def _rank(one: Configuration) -> float:
 def name_lines(axes: Axes, at_ends: bool = True) -> None:
     """Name the lines to the right of the axes, each at the height at which it ends.
 
-    More than DIRECT lines, and whatever is not a line, have a legend, in their order, and so has
-    everything without `at_ends`.
+    A legend, in the order of drawing, has the names of more than DIRECT lines, of what is not a
+    line, and without `at_ends` of everything.
     """
     handles, labels = axes.get_legend_handles_labels()
     named = list(zip(handles, labels, strict=True))
@@ -402,7 +405,7 @@ def name_lines(axes: Axes, at_ends: bool = True) -> None:
 
 
 def _name_ends(axes: Axes, ends: Sequence[tuple[Line2D, str]]) -> float:
-    """Draw a piece of each line and its name next to its end; return the height of the lowest."""
+    """Draw a piece of each line and its name next to its end, and return the lowest height."""
     figure = axes.get_figure()
     assert figure is not None
     high = axes.get_window_extent().height / figure.dpi
@@ -427,9 +430,9 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[Line2D, str]]) -> float:
 
 
 def _apart(heights: Sequence[float], sizes: Sequence[float]) -> list[float]:
-    """Return heights in the same order that are as far apart as the sizes ask for.
+    """Return heights that are as far apart as the sizes of names need, in the order of `heights`.
 
-    From the top down, each name goes below the one above it. If the lowest leaves the axes, it
+    From the top down, each name goes below the one above it. If the lowest name leaves the axes, it
     moves up, and so do those in its way.
     """
     order = sorted(range(len(heights)), key=lambda i: -heights[i])
@@ -446,15 +449,15 @@ def _apart(heights: Sequence[float], sizes: Sequence[float]) -> list[float]:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return about how many inches a line of text takes, for a font size in points."""
+    """Return the approximate width in inches of a line of text in a font size in points."""
     return cell_len(text) * EM * size / 72
 
 
 def wrapped(text: str, inches: float) -> str:
-    """Return a text cut into lines of about this width, or eight characters.
+    """Return a text in lines of about this many inches, and of at least eight characters.
 
-    A word that is too long is cut after `.`, `_` or `=`, and elsewhere only if it has more than
-    WORD characters without one. Of a very long text the middle is left out.
+    A word that is too long is cut after `.`, `_` or `=`, and elsewhere only if more than WORD
+    characters have none of these. A text of more than LONGEST characters loses its middle.
     """
     text = shortened_value(text, LONGEST)
     most = max(int(inches / text_width("m", STYLE["font.size"])), 8)
@@ -466,7 +469,7 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def _parts_of(row: str, most: int) -> list[str]:
-    """Return a row cut into parts of at most `most` characters; no word in it is cut."""
+    """Return a row cut into parts of at most `most` characters, where `wrapped` allows it."""
     lines: list[str] = []
     for word in re.findall(rf"[^._=]{{1,{WORD}}}[._=]?|[._=]", row):
         if lines and cell_len(lines[-1] + word) <= most:
@@ -477,7 +480,10 @@ def _parts_of(row: str, most: int) -> list[str]:
 
 
 def fitting_size(text: str, inches: float, size: float) -> float:
-    """Return the size of type, in points, at which the longest line of a text fits."""
+    """Return the size of type in points, at most `size`, at which all lines of a text fit.
+
+    The size is never below SMALLEST.
+    """
     taken = max((text_width(line, size) for line in text.splitlines()), default=0.0)
     return max(size * min(1.0, inches / taken), SMALLEST) if taken else size
 
@@ -486,7 +492,7 @@ def fitting_size(text: str, inches: float, size: float) -> float:
 def style_context(settings: Mapping[str, Any] = PLAIN) -> Iterator[None]:
     """Draw in our style inside the block, whatever the user's matplotlibrc says.
 
-    `settings` are those of matplotlib that replace settings of it.
+    `settings` are settings of matplotlib that replace those of the style.
     """
     fonts = {"font.family": list(FONTS)}
     with matplotlib.style.context(["default", STYLE | fonts | dict(settings)]):
@@ -494,10 +500,10 @@ def style_context(settings: Mapping[str, Any] = PLAIN) -> Iterator[None]:
 
 
 def save(figure: Figure, paths: Sequence[Path], runs: Sequence[Run] = ()) -> None:
-    """Write a figure into files, each completely or not at all, in the format of its ending.
+    """Write a figure into files in the formats of their endings, each file whole or not at all.
 
-    Their metadata say which runs are drawn, and by which command. Characters that no installed font
-    has become boxes, and a warning names them.
+    The metadata of the files say which runs are drawn, and by which command. Characters that no
+    installed font has become boxes, and a warning names them.
     """
     for path in paths:
         kind = path.suffix.removeprefix(".")
@@ -507,9 +513,9 @@ def save(figure: Figure, paths: Sequence[Path], runs: Sequence[Run] = ()) -> Non
 
 
 def encoded(figure: Figure, kind: str = "png", metadata: Mapping[str, str] = PLAIN) -> bytes:
-    """Return a figure as the content of a file: in our style, it is as large as its drawing.
+    """Return a figure as the content of a file. In our style the file is as large as the drawing.
 
-    `metadata` are those of the file besides the program that drew it.
+    `metadata` is added to the name of the program that drew the figure.
     """
     add_fonts(figure)
     content = io.BytesIO()
@@ -528,10 +534,10 @@ def encoded(figure: Figure, kind: str = "png", metadata: Mapping[str, str] = PLA
 
 @contextmanager
 def _laid_out(figure: Figure) -> Iterator[Bbox | None]:
-    """Lay a figure out for a PNG, and yield the inches of its drawing, or None for all of it.
+    """Lay a figure out for a PNG, and yield the box of its drawing in inches, None for all of it.
 
-    Inside the block the figure has no layout engine. With one, or with a tight box, `savefig` would
-    draw it twice. Other formats measure text in another way.
+    Inside the block the figure has no layout engine. With an engine, or with a tight box, `savefig`
+    would draw the figure twice. Other formats measure text in another way.
     """
     engine, dpi = figure.get_layout_engine(), figure.dpi
     figure.dpi = rcParams["savefig.dpi"]
@@ -549,7 +555,7 @@ def _laid_out(figure: Figure) -> Iterator[Bbox | None]:
 
 @cache
 def _warn_of_boxes(characters: str) -> None:
-    """Warn of characters that cannot be drawn, once per process."""
+    """Warn of characters that are drawn as boxes, once per process."""
     if characters:
         shown = characters if len(characters) <= 10 else f"{characters[:10]}..."
         console.warn(

@@ -27,19 +27,19 @@ DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 HALF = "\N{UPPER HALF BLOCK}"
 PLAIN = " .:-=+*#%@"
-"""The characters from the smallest to the largest weight, without colours."""
+"""The characters for weights from 0 to the largest, without colours."""
 
 BELOW = " nN"
-"""The characters from 0 to the most negative weight, without colours."""
+"""The characters for weights from 0 to the most negative, without colours."""
 
 BRACKETED = 3
-"""The columns of a cell that has brackets at the gold position."""
+"""The width, in columns, of cells that show the gold position in brackets."""
 
 BRIGHT = 0.6
-"""The share of the scale from which black can be read on a colour."""
+"""The share of the scale above which text on a colour is black, or white if weights are signed."""
 
 WIDEST = 80
-"""The most columns that are used."""
+"""The most columns of a terminal that are used."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class Terminal:
 def draw_curve(
     x: NDArray[np.float64], y: NDArray[np.float64], height: int, terminal: Terminal
 ) -> list[str]:
-    """Return a line through points whose x ascends, with the ends of both axes.
+    """Return the lines of a curve through points whose x ascends, with the ends of both axes.
 
-    Points that are not finite are left out.
+    Points whose y is not finite are left out.
     """
     finite = np.isfinite(y)
     x, y = x[finite], y[finite]
@@ -93,7 +93,7 @@ def draw_curve(
 
 
 def draw_map(one: Map, terminal: Terminal) -> list[Text]:
-    """Return a map in lines: a cell for every weight of symbols, a reduced map for numbers."""
+    """Return the lines of a map: a cell for each weight of symbols, a reduced map for numbers."""
     end, beyond = scale_end(one.weights, one.weights.shape[1])
     signed = has_signs(one.weights)
     terminal = replace(terminal, signed=signed)
@@ -110,7 +110,10 @@ def draw_map(one: Map, terminal: Terminal) -> list[Text]:
 
 
 def draw_attention(attention: StoredAttention, view: View, terminal: Terminal) -> list[Text]:
-    """Return one map below its title. Raises RequestError for a view that is not stored."""
+    """Return the lines of one map, below its title.
+
+    Raises RequestError for a view that is not stored.
+    """
     resolved = attention.resolve(view, 1)
     example = resolved.examples[0]
     one = attention.map(str(resolved.attention), example, resolved.layer or 0, resolved.head)
@@ -124,7 +127,7 @@ def draw_attention(attention: StoredAttention, view: View, terminal: Terminal) -
 
 
 def print_encodable(terminal: Terminal, text: Text) -> None:
-    """Print a line, with `?` in each column of a character that the console cannot encode."""
+    """Print a line, with `?` for each column of characters that the console cannot encode."""
     plain = text.plain.replace(SPACE, "_")
     shown = text if terminal.unicode else Text("".join(map(_encodable, plain)))
     console.screen.out.print(shown, soft_wrap=True)
@@ -141,7 +144,7 @@ def _encodable(character: str) -> str:
 def _dots(
     x: NDArray[np.float64], y: NDArray[np.float64], fine: int, high: int
 ) -> NDArray[np.bool_]:
-    """Return a line as dots (rows from the top, columns), joined from column to column."""
+    """Return a curve as dots, (rows from the top, columns), with neighbouring columns joined."""
     at = np.interp(np.linspace(x[0], x[-1], fine), x, y)
     span = y.max() - y.min()
     rows = np.round((y.max() - at) / span * (high - 1)) if span else np.full(fine, high // 2)
@@ -163,14 +166,14 @@ def _stars(dots: NDArray[np.bool_]) -> list[str]:
 
 
 def _cell_width(one: Map, terminal: Terminal) -> int:
-    """Return three columns per cell, or those of the widest character if three do not fit."""
+    """Return the columns of a cell: three, or those of the widest character if three do not fit."""
     if BRACKETED * len(one.columns) <= _room(one, terminal):
         return BRACKETED
     return max(map(cell_len, ["-", *"".join(one.columns.symbols)]))
 
 
 def _margin(one: Map) -> int:
-    """Return the columns to the left of the cells: those of the longest symbol, and a blank."""
+    """Return the columns to the left of the cells: the width of the longest symbol, and a blank."""
     return max(map(cell_len, one.rows.symbols)) + 1
 
 
@@ -179,9 +182,10 @@ def _room(one: Map, terminal: Terminal) -> int:
 
 
 def _symbols(one: Map, end: float, terminal: Terminal, cell: int) -> list[Text]:
-    """Return a map with `cell` columns per cell; keys for which a line is too short follow below.
+    """Return the lines of a map of symbols with `cell` columns per cell.
 
-    Cells of three columns show the gold position in brackets.
+    Keys that do not fit in a line follow below. Cells of three columns show the gold position in
+    brackets.
     """
     margin, most = _margin(one), max(_room(one, terminal) // cell, 1)
     lines = []
@@ -204,7 +208,7 @@ def _bracketed(cell: str) -> str:
 
 
 def _head(symbols: Sequence[str], cell: int) -> list[str]:
-    """Return the symbols above the columns: across if they fit, else downwards."""
+    """Return the lines with the symbols above the cells: across if all fit, else downwards."""
     if all(cell_len(symbol) < cell for symbol in symbols):
         return ["".join(aligned(symbol, "center", cell) for symbol in symbols)]
     upright = [_characters(symbol) for symbol in symbols]
@@ -216,7 +220,7 @@ def _head(symbols: Sequence[str], cell: int) -> list[str]:
 
 
 def _characters(symbol: str) -> list[str]:
-    """Return the characters of a symbol, each with the marks behind it that take no column."""
+    """Return the characters of a symbol, each together with marks behind it that take no column."""
     characters: list[str] = []
     for each in symbol:
         if characters and not cell_len(each):
@@ -227,9 +231,9 @@ def _characters(symbol: str) -> list[str]:
 
 
 def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
-    """Return the map reduced to fit, the rows upwards, two per line in colour.
+    """Return the lines of a map of numbers, reduced to fit, with rows upwards.
 
-    A character is about twice as high as wide.
+    In colour a line holds two rows, as a character is about twice as high as wide.
     """
     (low, high), (first, last) = _ends(one.rows), _ends(one.columns)
     whole = [] if one.rows.numbers is None else [cell_len(low), cell_len(high)]  # never cut
@@ -262,7 +266,7 @@ def _ends(side: MapAxis) -> tuple[str, str]:
 
 
 def _reduced(weights: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """Return a smaller map whose cells are the farthest from 0 of the blocks that they replace."""
+    """Return a smaller map. Each cell is the weight farthest from 0 of the block in its place."""
     row_ends = np.linspace(0, weights.shape[0], rows + 1).astype(int)[:-1]
     column_ends = np.linspace(0, weights.shape[1], columns + 1).astype(int)[:-1]
     high, low = (

@@ -23,11 +23,11 @@ from attnexp.select.configurations import Comparison
 
 
 def draw_widths(comparison: Comparison, options: Options) -> Figures:
-    """Yield the error at each width that was tried, with the learned width of each run on it.
+    """Yield the error at each width that was tried, with the learned width of each run.
 
-    A run has a line, of the colour of its configuration, over the widths whose error is a number.
-    A ring is the width at which training had ended, where it started a second time. Configurations
-    without such a check have no line.
+    A run has a line, in the colour of its configuration, over the widths whose error is a number. A
+    dot is its learned width. A ring is the width at which training had ended before a second start.
+    A configuration whose width was not checked has no line.
     """
     checked = best_of([each for each in lines_of(comparison) if _checked(each[0].runs)])
     if not checked:
@@ -55,7 +55,7 @@ def draw_widths(comparison: Comparison, options: Options) -> Figures:
 
 
 def _subtitle(comparison: Comparison) -> str:
-    """Return the primary metric of a run alone, else the seed of all or how many there are."""
+    """Return the primary metric of a single run, else the seed of all, or their number."""
     if comparison.alone:
         return comparison.alone.primary
     return translate(seed_of(comparison) or seeds_of(comparison))
@@ -66,6 +66,6 @@ def _checked(runs: Sequence[Run]) -> list[Run]:
 
 
 def _finite(tried: Sequence[Tried]) -> NDArray[np.float64]:
-    """Return widths and errors, a row each, of those whose error is a number."""
+    """Return the widths and the errors, a row each, of tries whose error is a number."""
     pairs = [(width, error) for width, error in tried if error is not None and width > 0]
     return np.array(pairs, np.float64).reshape(-1, 2).T

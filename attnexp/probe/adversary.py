@@ -22,15 +22,15 @@ from attnexp.runs.probed import ADVERSARIAL, SEEDS, Probed
 from attnexp.training.prepared_run import PreparedRun
 
 EXAMPLES, STEPS = 100, 500
-"""The first test examples, and the steps of Adam in its AMSGrad form from each start."""
+"""The number of first test examples, and of steps of Adam (AMSGrad) from each start."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Scores from which weights are sought: log w + spread N(0, 1) with the learned weights w.
+    """Scores from which a search for weights starts: log w + spread N(0, 1).
 
-    If it is not `learned`, u from U(0, 1) takes the place of w. `rate` is Adam's, and `penalty`
-    is the cost of an answer for each unit that it is too far.
+    w are the learned weights if `learned`, else numbers from U(0, 1). `rate` is the learning rate
+    of Adam. `penalty` is what an answer costs for each unit by which it is too far.
     """
 
     learned: bool
@@ -39,7 +39,7 @@ class Start:
     penalty: float
 
     def scores(self, weights: Tensor, generator: torch.Generator) -> Tensor:
-        """Return scores for weights, of which gradients are asked."""
+        """Return the first scores of a search, with gradients turned on."""
         drawn = torch.rand(weights.shape, generator=generator).to(weights)
         noise = torch.randn(weights.shape, generator=generator).to(weights)
         middle = (weights if self.learned else drawn).clamp(min=TINY).log()
@@ -47,33 +47,34 @@ class Start:
 
 
 FAR = Start(learned=False, spread=3.0, rate=0.01, penalty=500.0)
-"""That of Jain and Wallace (2019), appendix C."""
+"""The start of Jain and Wallace (2019), appendix C."""
 
 CLOSE = Start(learned=True, spread=0.1, rate=0.05, penalty=20.0)
-"""Next to the learned weights: the answers are near before the first step."""
+"""A start next to the learned weights, where the answers are near before the first step."""
 
 STARTS = (FAR, CLOSE, CLOSE)
-"""The starts of a search, with draws of their own."""
+"""The starts of a search. Each one draws its own numbers."""
 
 NEAR = 0.01
 """How far an answer may move: in total variation of each symbol's probabilities, and in regression
 as a share of the standard deviation of the targets."""
 
 OTHER = 1e-6
-"""Weights at most this far from the learned ones, in nats, are the same weights."""
+"""Weights are others than the learned ones if they are farther from them than this, in nats."""
 
 TENTHS = 10
-"""How often `adversarial` says that it goes on, for each start."""
+"""How often `adversarial` reports its progress for each start."""
 
 TINY = 1e-30
-"""The number in place of 0 in a logarithm and a quotient."""
+"""Stands in place of 0 in a logarithm and in a quotient."""
 
 
 @dataclass(frozen=True)
 class Maps:
-    """The learned weights of the main attention, by layer, and which keys each row may attend to.
+    """The learned weights of an attention.
 
-    `counts` says which rows the answers have.
+    `weights` holds those of each layer, `valid` the keys that each row may attend to. `counts` says
+    which rows belong to answers.
     """
 
     weights: list[Float[Tensor, "batch heads rows keys"]]
@@ -89,23 +90,25 @@ class Maps:
 def adversarial(run: PreparedRun, done: Callable[[str], None] = lambda name: None) -> Probed:
     """Return how far weights can be from the learned ones while no answer moves by more than NEAR.
 
-    That is, for each example, the largest
+    For each example, the distance is the largest
 
         D = mean over its rows of JSD(w, w')
 
-    under teacher forcing at which d <= NEAR for all its answers, JSD the Jensen-Shannon divergence
-    in nats, at most log 2, of the mean map over layers and heads, and d the distance of an answer.
-    If the answer is one weighted mean of numbers, as in regression with one head, `farthest` has
-    it. Otherwise it is sought: from each start, steps to a larger
+    of weights w' with d <= NEAR for all its answers, under teacher forcing. JSD is the
+    Jensen-Shannon divergence, in nats and at most log 2, of the mean map over layers and heads. d
+    is the distance of an answer from the learned one. If an answer is one weighted mean of numbers,
+    as in regression with one head, `farthest` finds D. Otherwise D is sought: from each start, Adam
+    takes steps to a larger
 
         D - penalty mean over its answers of max(0, d - NEAR),
 
-    and of all steps and starts the largest D counts at which every answer of the example was near.
-    There may be weights that are farther.
+    and the largest D counts, of all steps and starts, at which every answer of the example was
+    near. Weights that are farther may then exist.
 
-    `distance` is its mean over the examples, 0 for those without other weights, `succeeded` the
-    share of examples with others, and `exact` the share of examples whose largest D it is. It
-    is that of each example by itself, so no model has such weights (Wiegreffe and Pinter 2019).
+    `distance` is the mean of D over the examples, with 0 for an example without other weights.
+    `succeeded` is the share of examples with other weights, and `exact` the share of examples of
+    which D is known to be the largest. Each example has weights of its own, so no model has all of
+    them (Wiegreffe and Pinter 2019).
 
     `done` is called as often as `passes` says.
     """
@@ -122,12 +125,12 @@ def adversarial(run: PreparedRun, done: Callable[[str], None] = lambda name: Non
 
 
 def passes(run: PreparedRun) -> int:
-    """Return how often `adversarial` says that it goes on."""
+    """Return how often `adversarial` reports its progress."""
     return 1 if _is_one_mean(run) else len(STARTS) * TENTHS
 
 
 def _is_one_mean(run: PreparedRun) -> bool:
-    """Return whether an answer is the mean of numbers, weighted by the one row of weights."""
+    """Return whether each answer is one mean of numbers, weighted by a single row of weights."""
     model, spec = run.model, run.dataset.spec
     return (
         type(model) is KernelRegression
@@ -149,7 +152,7 @@ def _farthest(
 def _sought(
     run: PreparedRun, batch: Batch, done: Callable[[str], None]
 ) -> Float[Tensor, " examples"]:
-    """Return the largest distance that Adam comes by, of each example."""
+    """Return the largest distance of each example that Adam finds."""
     part = main_part(run.model)
     model = copy.deepcopy(run.model).requires_grad_(requires_grad=False)
     maps, outputs = learned_maps(model, batch, part)
@@ -176,10 +179,11 @@ def _sought(
 
 @torch.no_grad()
 def between_seeds(run: PreparedRun, others: Sequence[Architecture]) -> Probed:
-    """Return how far the maps of other seeds are from this run's, on the same test examples.
+    """Return how far the maps of other seeds are from those of this run, on the same test examples.
 
-    `distance` is the mean over runs and examples of the distance of `adversarial`. A map that is as
-    far as those of other seeds needs no adversary (Wiegreffe and Pinter 2019).
+    `distance` is the mean over the other models and the examples, of the same distance as in
+    `adversarial`. A map that is as far away as those of other seeds needs no adversary (Wiegreffe
+    and Pinter 2019).
     """
     batch = run.dataset.test.select(slice(EXAMPLES))
     part = main_part(run.model)
@@ -199,7 +203,7 @@ def between_seeds(run: PreparedRun, others: Sequence[Architecture]) -> Probed:
 def learned_maps(
     model: Architecture, batch: Batch, part: str
 ) -> tuple[Maps, Float[Tensor, "batch targets outputs"]]:
-    """Return the weights of a part and the outputs of a model for a batch."""
+    """Return the weights of an attention, and the outputs of the model, for a batch."""
     seen: dict[int, list[tuple[Tensor, Tensor]]] = {}
 
     def keep(site: Site) -> Rewrite:
@@ -227,10 +231,10 @@ def learned_maps(
 def divergence(
     weights: Float[Tensor, "*batch keys"], others: Float[Tensor, "*batch keys"]
 ) -> Float[Tensor, "*batch"]:
-    """Return the Jensen-Shannon divergence of rows, nats, each divided by its sum before.
+    """Return the Jensen-Shannon divergence of two rows, in nats, after dividing each by its sum.
 
     JSD(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 with the entropy H, between 0 and log 2 (Lin
-    1991). It is 0 for a row of zeros.
+    1991). The result is 0 for two rows of zeros.
     """
     p, q = (each / each.sum(dim=-1, keepdim=True).clamp(min=TINY) for each in (weights, others))
     both = _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)) / 2
@@ -252,7 +256,7 @@ def _weights(scores: Tensor, learned: Tensor, valid: Tensor) -> Tensor:
 
 
 def _given(part: str, weights: Sequence[Tensor], site: Site) -> Rewrite:
-    """Return a rewrite that sets the weights of a part."""
+    """Return a rewrite that puts given weights in place of those of an attention, row after row."""
     come = 0
 
     def rewrite(own: Tensor, valid: Tensor) -> Tensor:
@@ -267,7 +271,7 @@ def _given(part: str, weights: Sequence[Tensor], site: Site) -> Rewrite:
 
 
 def _moved(outputs: Tensor, learned: Tensor, batch: Batch) -> Float[Tensor, "batch targets"]:
-    """Return how far each answer is from the learned one."""
+    """Return how far each answer is from the learned one: total variation, or deviations of y."""
     if isinstance(batch, Points):
         return ((outputs - learned).abs() / _deviation(batch)).amax(dim=-1)
     return total_variation(outputs, learned)
@@ -281,7 +285,7 @@ def _deviation(batch: Batch) -> Float[Tensor, "1 1 outputs"]:
 def _by_example(
     values: Float[Tensor, "batch rows"], counts: Bool[Tensor, "batch rows"], batch: Batch
 ) -> Float[Tensor, " examples"]:
-    """Return the mean of the rows that count of each example; each point is an example."""
+    """Return the mean of each example's rows that count. In regression a point is an example."""
     if isinstance(batch, Points):
         return values[0] * counts[0]
     return (values * counts).sum(dim=-1) / counts.sum(dim=-1).clamp(min=1)

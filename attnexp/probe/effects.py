@@ -24,7 +24,11 @@ Fed = Literal["teacher", "decoded"]
 
 @dataclass(frozen=True)
 class Measured:
-    """Answers to a split reduced to numbers: metrics by example, of texts, and other facts."""
+    """Answers to a split, reduced to numbers.
+
+    `by_example` has each metric for every example, `of_texts` the metrics of all texts together,
+    and `facts` other numbers, such as the share of unchanged rows.
+    """
 
     by_example: Mapping[str, Float[Tensor, " examples"]]
     of_texts: Mapping[str, float]
@@ -42,8 +46,8 @@ def effects(
 ) -> list[Probed]:
     """Return the numbers of a run with its learned weights, and with each intervention.
 
-    Answers are decoded too if `free` and if the model decodes. `done` is called with the name
-    of an intervention after each of its passes.
+    With `free`, a model that decodes also decodes its answers. `done` is called after each pass,
+    with the name of the intervention.
     """
     spec = run.dataset.spec
     with run.precision.autocast():
@@ -75,7 +79,7 @@ def effects(
 def _measured(
     run: PreparedRun, batch: Batch, found: SplitAnswers, learned: SplitAnswers, fed: Fed
 ) -> Measured:
-    """Return the metrics of answers, and their differences from those of the learned weights."""
+    """Return the metrics of answers, and how far these are from those of the learned weights."""
     decoded = found.decoded if fed == "decoded" else None
     by_example = run.task.by_example(found.outputs, batch, run.dataset, decoded)
     counts = batch.target_mask
@@ -104,7 +108,7 @@ def total_variation(
 
 
 def _mean(several: Sequence[Measured], shares: Sequence[float]) -> Measured:
-    """Return the weighted mean of what was measured; facts that some lack are left out."""
+    """Return the mean of several measurements with these shares, without facts that one lacks."""
 
     def mean(of: Sequence[Mapping[str, float]]) -> dict[str, float]:
         names = [name for name in of[0] if all(name in one for one in of)]
@@ -125,7 +129,7 @@ def _mean(several: Sequence[Measured], shares: Sequence[float]) -> Measured:
 
 
 def _trapezoid(rungs: int) -> list[float]:
-    """Return the shares of 0 and of evenly spaced rungs to 1 in the area below them."""
+    """Return the weights of the trapezoid rule over 0 and evenly spaced rungs up to 1."""
     return [0.5 / rungs, *[1 / rungs] * (rungs - 1), 0.5 / rungs]
 
 
@@ -134,7 +138,7 @@ def _metrics(one: Measured) -> dict[str, float]:
 
 
 def _changes(one: Measured, base: Measured) -> dict[str, float]:
-    """Return the metrics, what they are more than before, and the other facts."""
+    """Return each metric, its change from `base` with an interval, and the other facts."""
     numbers: dict[str, float] = {}
     for name, own in one.by_example.items():
         mean, low, high = interval(own - base.by_example[name])
@@ -152,8 +156,8 @@ def _changes(one: Measured, base: Measured) -> dict[str, float]:
 def interval(differences: Float[Tensor, " examples"]) -> tuple[float, float, float]:
     """Return the mean of differences over examples, and the ends of its 95% interval.
 
-    It is Student's, and that of matched shares if every difference is -1, 0 or 1, as of exact
-    match.
+    The interval is Student's. If every difference is -1, 0 or 1, as of exact match, it is that of
+    matched shares. It is unbounded for fewer than two examples.
     """
     n = len(differences)
     mean = float(differences.mean())

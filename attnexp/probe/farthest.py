@@ -7,10 +7,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 PAIRS = 2**20
-"""Pairs of keys that are looked at together."""
+"""The most pairs of keys that are compared at once."""
 
 KEYS = 512
-"""The keys on each side of an answer of which all pairs are looked at: those with least weight."""
+"""The most keys on each side of a bound whose pairs are all compared: those with least weight."""
 
 
 @torch.no_grad()
@@ -20,24 +20,24 @@ def farthest(
     values: Float[Tensor, " keys"],
     near: float,
 ) -> tuple[Float[Tensor, " rows"], Bool[Tensor, " rows"]]:
-    """Return the largest JSD(w', w) of each row, nats, and whether it is exactly that.
+    """Return the largest JSD(w', w) of each row, in nats, and whether no larger one exists.
 
-    w' are the weights of the valid keys with the sum of w, none negative, whose answer
-    sum_i w'_i v_i is at most `near` from sum_i w_i v_i. They form a polytope, and JSD(w', w) of the
-    shares, as `divergence` has it, is convex in w', so it is largest at a corner of the polytope.
-    Besides sum and signs one bound can hold with equality there, so no more than two weights are
-    not 0, and with p = w' / sum w' and q = w / sum w
+    w' are weights of the valid keys, none negative, with the sum of w, whose answer sum_i w'_i v_i
+    is at most `near` from sum_i w_i v_i. These w' form a polytope. JSD(w', w) of the shares, as
+    `divergence` has it, is convex in w', so it is largest at a corner of the polytope. At a corner,
+    besides sum and signs, one bound can hold with equality, so no more than two weights are not 0.
+    With p = w' / sum w' and q = w / sum w, and a sum over these two,
 
-        JSD = log 2 - sum over these of ((p + q) log(p + q) - p log p - q log q) / 2.
+        JSD = log 2 - sum ((p + q) log(p + q) - p log p - q log q) / 2.
 
-    All such pairs are looked at, `PAIRS` at a time, but for keys that can be left out: for the
-    same weight a key's JSD is convex in its share, and it falls with the weight, so another key
-    is as good if keys of at most its weight have values both nearer to the bound and farther. If
-    more than `KEYS` are left on a side, the lightest of them are looked at, and the largest JSD may
-    be more.
+    All such pairs are compared, `PAIRS` at a time, except for keys that can be left out. JSD is
+    convex in the share of a key of a given weight, and falls with that weight. So a key can be left
+    out if keys of at most its weight have values both nearer to the bound and farther from it. If
+    more than `KEYS` are left on a side, only the lightest of them are compared, and a larger JSD
+    may exist.
 
-    It is 0 for a row of zeros. Memory grows with keys, and time with the square of the keys that
-    are left.
+    The result is 0 for a row of zeros. Memory grows with the number of keys, and time with the
+    square of the number that are left.
     """
     pairs = [
         _of_row(own[allowed], values[allowed].double(), near)
@@ -71,13 +71,16 @@ def _of_row(weights: Tensor, values: Tensor, near: float) -> tuple[float, bool]:
 
 
 def _overlap(share: Tensor, other: Tensor) -> Tensor:
-    """Return the part of log 2 that two shares of one key take away."""
+    """Return how much one key takes from log 2 in the JSD, given its two shares."""
     both = share + other
     return (both.xlogy(both) - share.xlogy(share) - other.xlogy(other)) / 2
 
 
 def _light(reach: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-    """Leave out keys that two others of at most their weight enclose by reach to the bound."""
+    """Return reach and share of the keys that need comparing, in order of their reach to the bound.
+
+    A key is left out if keys of at most its share have both a smaller and a larger reach.
+    """
     reach, order = reach.sort()
     shares = shares[order]
     keep = _falls(shares) | _falls(shares.flip(0)).flip(0)
@@ -85,7 +88,7 @@ def _light(reach: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _falls(shares: Tensor) -> Tensor:
-    """Return which shares are below all before them."""
+    """Return whether each share is smaller than all before it."""
     lowest = shares.cummin(dim=0).values
     first = torch.ones_like(shares[:1], dtype=torch.bool)
     return torch.cat([first, shares[1:] < lowest[:-1]])
@@ -97,9 +100,10 @@ def _lightest(reach: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _least_overlap(reach: Tensor, own: Tensor, other_reach: Tensor, other: Tensor) -> Tensor:
-    """Return the least of all pairs of a key on one side of a bound and a key on the other.
+    """Return the smallest overlap of all pairs of keys, one on each side of a bound.
 
-    Their mean is the bound, so a key has the share reach of the other / (sum of both reaches).
+    The weighted mean of a pair is the bound, so the share of a key is the reach of the other key,
+    divided by the sum of both.
     """
     size = max(1, PAIRS // len(other))
     found = []

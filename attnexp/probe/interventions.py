@@ -12,13 +12,13 @@ from attnexp.probe.rewriting import Site
 from attnexp.runs.probed import ADVERSARIAL
 
 PERMUTATIONS = 100
-"""Repetitions of a law that draws: one permutation is noise."""
+"""How often a law that draws is applied: a single draw is noise."""
 
 RUNGS = (0.25, 0.5, 0.75, 1.0)
-"""The shares of the law at which `interpolate` measures."""
+"""The shares of a law at which `interpolate` applies it."""
 
 UNIT = "unit_"
-"""The prefix of a law whose rows sum to 1."""
+"""The prefix of the name of a law whose rows are made to sum to 1."""
 
 LADDER = "interpolate"
 """The name of a ladder from the learned weights to a law."""
@@ -28,8 +28,8 @@ LADDER = "interpolate"
 class NamedLaw:
     """A law by its name on the command line.
 
-    `make` returns it, from the text that a word gives as its `argument`: `topk=2`. It raises
-    RequestError for a text that does not fit. A law without an argument is made from None.
+    `make` returns the law. Its input is the text of the `argument` in a word such as `topk=2`, None
+    for a law without an argument. `make` raises RequestError for a text that does not fit.
     """
 
     name: str
@@ -38,7 +38,7 @@ class NamedLaw:
 
     @property
     def form(self) -> str:
-        """How it is written: `topk=COUNT`."""
+        """The form of a word for the law, such as `topk=COUNT`."""
         return self.name if self.argument is None else f"{self.name}={self.argument.upper()}"
 
 
@@ -49,9 +49,9 @@ Laws = Mapping[str, NamedLaw]
 class Intervention:
     """A law, and the heads whose weights it replaces.
 
-    `part` is the name of an attention; `layer` and `head` count from 0, and None is all of them.
-    A law that draws is applied in several `repetitions`, whose results are averaged. A rung of a
-    `ladder` knows its name, and which `share` of the law it takes; the last one takes all.
+    `part` is the name of an attention. `layer` and `head` count from 0; None stands for all of
+    them. A law that draws is applied `repetitions` times, and the results are averaged. A rung of a
+    ladder has the name of its `ladder`, and takes the `share` of the law; the last rung takes all.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Intervention:
 
     @property
     def takes_out_a_head(self) -> bool:
-        """Whether it leaves nothing of one head alone."""
+        """Whether the intervention sets all weights of one head to 0, and no others."""
         return isinstance(self.law, Zero) and self.head is not None and self.layer is not None
 
     def at(self, site: Site) -> bool:
-        """Return whether it replaces weights of an attention."""
+        """Return whether the intervention replaces weights of this attention."""
         return site.part == self.part and self.layer in (None, site.layer)
 
 
 def forms(laws: Laws) -> list[str]:
-    """Return the forms of a word."""
+    """Return the forms that a word for an intervention may have."""
     own = [law.form for law in laws.values()]
     return [*own, f"{UNIT}NAME", f"{LADDER}=NAME:0..1", ADVERSARIAL]
 
@@ -87,10 +87,12 @@ def is_intervention(word: str, laws: Laws) -> bool:
 def named(
     word: str, laws: Laws, heads: Mapping[str, Sequence[int]], main: str
 ) -> list[Intervention]:
-    """Return the interventions that a word names, several for a ladder.
+    """Return the interventions that a word names: several for a ladder.
 
-    `heads` has the number of heads of each layer of each part, and `main` is the part that is meant
-    if the word names none. Raises RequestError for a word that names none.
+    `heads` has the number of heads of each layer of each part. `main` is the part that is meant if
+    the word names no part.
+
+    Raises RequestError for a word that names no intervention.
     """
     name, separated, rest = word.partition("=")
     if name == LADDER:
@@ -126,9 +128,9 @@ def usual(
 ) -> list[str]:
     """Return the names of the interventions that are made by default.
 
-    They replace the main map, in both ways if its rows do not sum to 1, and then take out each
-    head, and all heads of a part together. Where weights are signed, those are left out that give
-    the sum of a row to some keys.
+    First come laws that replace the weights of `main`, with and without `unit_` if its rows do not
+    sum to 1. Then all heads of each part are taken out together, and each head alone. If weights
+    are signed, laws that give the sum of a row to some keys are left out.
     """
     names = ["uniform", *(["gold"] if has_gold else []), "hard"]
     names += [] if sums_to_one else [f"{UNIT}{name}" for name in names]
@@ -168,7 +170,14 @@ def _repetitions(law: Law) -> int:
 def _heads(
     word: str, text: str, heads: Mapping[str, Sequence[int]]
 ) -> tuple[str, int | None, int | None]:
-    """Return part, layer and head of `PART`, `PART.LAYER` or `PART.LAYER.HEAD`, from 1, or `*`."""
+    """Return the part, the layer and the head that a word names: None for `*` or nothing.
+
+    `text` is `PART`, `PART.LAYER` or `PART.LAYER.HEAD`.
+
+    Layers and heads count from 1 in the text, and from 0 in the result.
+
+    Raises RequestError for a text of another form, and for a part, layer or head that is not there.
+    """
     part, *places = text.split(".")
     if part not in heads:
         raise RequestError(f"{word}: {none_of(part, list(heads))}")

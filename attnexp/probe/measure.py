@@ -19,11 +19,12 @@ from attnexp.training.prepared_run import PreparedRun
 
 
 class Probe:
-    """The interventions on a trained run that words name, the usual ones if there are none.
+    """The interventions on a trained run that words name; the usual ones without words.
 
-    `passes` is the number of forward passes that they take. Raises RequestError for words that name
-    none, for `gold` if no query has a gold key, and for one that needs shares if weights have both
-    signs.
+    `passes` is the number of forward passes that they take.
+
+    Raises RequestError for a word that names no intervention, for `gold` if no query has a gold
+    key, and for a law that needs shares if the weights may have both signs.
     """
 
     def __init__(self, run: PreparedRun, words: Sequence[str], laws: Laws) -> None:
@@ -59,10 +60,12 @@ class Probe:
     def measure(
         self, advance: Callable[[int, str], None], others: Sequence[Architecture] = ()
     ) -> list[Probed]:
-        """Return the numbers, and of single heads also those of the split that chooses one.
+        """Return the numbers of the run under each intervention, on the test set.
 
-        The distance of an adversary is next to that of `others`, the models of other seeds.
-        `advance` is called after each pass, with the number of passes and the intervention.
+        If single heads are taken out, their numbers on the split that chooses a head follow. If an
+        adversary was asked for, its distance follows, and that of `others`, the models of other
+        seeds. `advance` is called after each pass, with the number of passes so far and the name of
+        the intervention.
         """
         passed = count(1)
 
@@ -88,7 +91,7 @@ def _of_shares(what: str) -> RequestError:
 
 
 def _sums_to_one(attention: Attention) -> bool:
-    """Return whether each row of weights sums to 1."""
+    """Return whether the rows of an attention's weights sum to 1, as its classes declare."""
     estimators = [each for each in attention.modules() if isinstance(each, Estimator)]
     if any(each.signed for each in estimators):
         return all(each.sums_to_one for each in estimators)
@@ -105,7 +108,7 @@ def heads_of(run: PreparedRun) -> dict[str, list[int]]:
 
 
 def selection(run: PreparedRun) -> tuple[str, Batch]:
-    """Return the split on which a head is chosen, with its name."""
+    """Return the name of the split on which a head is chosen, and its examples."""
     if run.dataset.validation is None:
         return "train", run.dataset.train
     return "validation", run.dataset.validation

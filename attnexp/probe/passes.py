@@ -22,18 +22,22 @@ from attnexp.probe.rewriting import Rewrite, Site, rewriting
 from attnexp.tasks.decoding import decode_together, portions
 
 PAIRS = 2**24
-"""Pairs of query and key of a regression that go through the model together."""
+"""The pairs of query and key of a regression that go through a model at once."""
 
 TOGETHER = 2**16
-"""Pairs of query and key of the examples of all draws that go through a model together."""
+"""The most pairs of query and key, over all draws, that go through a model at once."""
 
 UNMOVED = 1e-6
-"""A row whose weights change by no more than this, relative to its sum, is unchanged."""
+"""A row is unchanged if no weight moves by more than this share of the row's absolute sum."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The rows of a part: the gold key of each, or -1, and whether it counts."""
+    """What is known of the rows of a part.
+
+    `gold` is the gold key of each row, -1 without one. `counts` says which rows belong to a symbol,
+    and not to padding.
+    """
 
     gold: Int[Tensor, "batch rows"]
     counts: Bool[Tensor, "batch rows"]
@@ -43,8 +47,8 @@ class Facts:
 class SplitAnswers:
     """The answers of a model to a split: outputs under teacher forcing, and decoded answers.
 
-    `unchanged` is the share of the rows that count which the intervention left as they are, in all
-    draws that were made together.
+    `unchanged` is the share of rows that the intervention left as they are, of the rows that count.
+    Draws that were made together have this share in common.
     """
 
     outputs: Float[Tensor, "batch targets outputs"]
@@ -53,11 +57,14 @@ class SplitAnswers:
 
 
 class Pass:
-    """One forward pass over a batch: it counts the rows that each attention has processed.
+    """One forward pass over a batch with an intervention.
 
-    An attention may ask for its rows all at once or, in a recurrence and in decoding, one by one.
-    `number` tells the portions of a split apart, `repetitions` the draws, for each of which the
-    batch has the same examples. `signed` says that weights of the model may be negative.
+    `rows` counts the rows that the intervention was applied to, `unchanged` those that it left as
+    they are. An attention may ask for its rows all at once or, in a recurrence and in decoding, one
+    by one.
+
+    `number` is the portion of the split, from 0. `repetitions` are the draws: the batch has the
+    same examples once for each. `signed` says that the weights of the model may be negative.
     """
 
     def __init__(
@@ -75,7 +82,7 @@ class Pass:
         self.rows = self.unchanged = 0
 
     def at(self, site: Site) -> Rewrite:
-        """Return the rewrite of the weights of an attention."""
+        """Return the function that rewrites the weights of an attention, row after row."""
         if not self.intervention.at(site):
             return lambda weights, valid: weights
         facts = self.facts.get(site.part)
@@ -112,7 +119,10 @@ class Pass:
 
 
 def _replaced(law: Law, rows: Rows) -> Tensor:
-    """Return the weights of a law. Raises RequestError for one that fails, and for other shapes."""
+    """Return the weights that a law puts in place of rows.
+
+    Raises RequestError for a law that fails, and for weights of another shape.
+    """
     with any_error_as(f"the law {type(law).__name__} failed", with_type):
         found = law.replace(rows)
         if found.shape != rows.weights.shape:
@@ -127,9 +137,9 @@ def answers(
     intervention: Intervention | None = None,
     free: bool = True,
 ) -> SplitAnswers:
-    """Return the answers of a model to a batch, with one draw of an intervention or as it is.
+    """Return the answers of a model to a batch, with the first draw of an intervention or none.
 
-    Answers are decoded too if `free` and if the data do not give the decoder its input.
+    With `free`, answers are decoded too, unless the data give the decoder its input.
     """
     (found,) = _together(model, batch, spec, intervention, (0,), free)
     return found
@@ -138,9 +148,9 @@ def answers(
 def draws(
     model: Architecture, batch: Batch, spec: Any, intervention: Intervention, free: bool = True
 ) -> Iterator[SplitAnswers]:
-    """Yield the answers with each draw of an intervention.
+    """Yield the answers of a model with each draw of an intervention.
 
-    Several draws go through the model together, as copies of the examples, if these are few.
+    If the examples are few, several draws go through the model at once, as copies of the examples.
     """
     several = 1
     if not isinstance(batch, Points):
@@ -158,7 +168,7 @@ def _together(
     repetitions: Sequence[int],
     free: bool,
 ) -> list[SplitAnswers]:
-    """Return the answers with each of several draws, which one pass makes."""
+    """Return the answers of a model with each of several draws, which go through it at once."""
     several, rows, unchanged = len(repetitions), 0, 0
     outputs: list[list[Tensor]] = [[] for _ in repetitions]
     decoded: list[list[Tensor]] = [[] for _ in repetitions]
@@ -199,12 +209,12 @@ def parts(batch: Batch) -> Sequence[Batch]:
 
 
 def main_part(model: Architecture) -> str:
-    """Return the attention whose rows are those of the answers."""
+    """Return the name of the attention whose rows belong to the answers."""
     return model.whole if isinstance(model, Seq2Seq) else next(iter(model.attentions))
 
 
 def facts_of(model: Architecture, batch: Batch) -> dict[str, Facts]:
-    """Return the facts about the rows of each part of a model of sequences, or of its one part."""
+    """Return what is known of the rows of each part of a model."""
     if not isinstance(model, Seq2Seq):
         return {main_part(model): Facts(_none(batch.target_mask), batch.target_mask)}
     shape = batch.queries.shape

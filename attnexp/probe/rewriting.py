@@ -18,7 +18,7 @@ Rewrite = Callable[
     [Float[Tensor, "batch heads queries keys"], Bool[Tensor, "batch heads queries keys"]],
     Float[Tensor, "batch heads queries keys"],
 ]
-"""Returns the weights that replace those of some rows, whose valid keys are the second argument."""
+"""Returns the weights that replace some rows of weights, given these and their valid keys."""
 
 
 class Site(NamedTuple):
@@ -29,7 +29,7 @@ class Site(NamedTuple):
 
 
 class Rewritten(Estimator):
-    """An estimator followed by a function of its effective weights, which returns others."""
+    """An estimator whose effective weights a function replaces."""
 
     signed: ClassVar[bool] = True
     by_head: ClassVar[bool] = False
@@ -77,10 +77,11 @@ def rewritten(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Archi
 
 @contextmanager
 def rewriting(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Iterator[None]:
-    """Rewrite the weights of a model at each of its attentions until the end of the block.
+    """Rewrite the weights of a model at each of its attentions during the block.
 
-    A copy of a small model takes as long as a pass of it. Raises RequestError for an attention
-    without an estimator.
+    Unlike `rewritten` this copies no model, which for a small model takes as long as a pass.
+
+    Raises RequestError for an attention without an estimator.
     """
     found = _rewriters(model, rewrites)
     try:
@@ -95,7 +96,10 @@ def rewriting(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Itera
 def _rewriters(
     model: Architecture, rewrites: Callable[[Site], Rewrite]
 ) -> list[tuple[Attention, Rewritten]]:
-    """Return each attention of a model with the estimator that rewrites its weights."""
+    """Return each attention of a model, with an estimator that rewrites the weights of its own.
+
+    Raises RequestError for an attention without an estimator.
+    """
     found = []
     for part, layers in model.attentions.items():
         for layer, attention in enumerate(layers):

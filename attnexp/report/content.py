@@ -79,7 +79,7 @@ EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 
 
 Models = Callable[[Comparison], Sequence[Model]]
-"""Gives the model of each configuration, or the reason why there is none."""
+"""Returns the model of each configuration of a comparison, or the reason why there is none."""
 
 COLOURS = [hexadecimal(colour) for colour in VIRIDIS]
 """The colours of maps, from weight 0 to the largest."""
@@ -98,11 +98,12 @@ def report_content(
 ) -> Page:
     """Return the page of runs.
 
-    A part that cannot be made is one of the `further` remarks, and a warning, as is a run that
-    cannot be drawn, which is in the tables alone. `models` gives those of a comparison, if any.
-    The page begins in `language`, and has a switch to the other; without one it is in English.
-    `progress` says how far runs are that have not finished; their curves so far are on the page
-    then.
+    If a part of the page cannot be made, or a run cannot be drawn, the page goes without it: the
+    reason is one of the `further` remarks, and a warning. The tables have such a run all the same.
+
+    `models` returns the models that the page computes of a comparison. `language` is the one in
+    which the page begins, with a switch to the other; a page without `language` is in English.
+    `progress` says how far unfinished runs are; the page then has their curves so far, too.
     """
     sound, left_out = intact(runs)
     compared = [renamed(one, renaming) for one in comparisons(sound)]
@@ -133,7 +134,7 @@ def report_content(
 
 
 def _running(runs: Sequence[Run], renaming: Renaming) -> Iterable[Chart]:
-    """Yield the charts of the epochs so far of the runs that are running, by data set."""
+    """Yield charts of the epochs so far of the runs that are still running, by data set."""
     going = [run for run in runs if run.status is Status.RUNNING and run.epochs]
     for data in dict.fromkeys(run.data for run in going):
         own = [run for run in going if run.data == data]
@@ -169,7 +170,7 @@ def _data(
 
 
 def _made(data: str, further: list[Phrase], what: str, make: Callable[[], Part]) -> Part | None:
-    """Return a part of a page, or None and a remark about the error of making it."""
+    """Return a part of a page. If making the part raises an error, return None and remark why."""
     try:
         return make()
     except Exception as error:  # runs that are fit to be drawn alone may not fit each other
@@ -182,8 +183,8 @@ def _made(data: str, further: list[Phrase], what: str, make: Callable[[], Part])
 def _training(comparison: Comparison, renaming: Renaming) -> Iterable[Chart]:
     """Yield a chart for every loss, and for the primary metric if it was validated.
 
-    A line is a configuration, with its band over seeds. A column without a finite number has
-    no chart.
+    Each configuration has a line, with a band if it has several seeds. A column without a finite
+    number has no chart.
     """
     runs = runs_of(comparison)
     primary = {f"val_{run.summary.primary}" for run in runs}
@@ -201,7 +202,7 @@ def _chart(chart: CurveChart) -> Chart:
 
 
 def _line(one: SeedCurve) -> Series:
-    """Return a curve of few points, with a band if it is of several seeds."""
+    """Return a curve at no more than POINTS points, with a band if it is of several seeds."""
     few = np.unique(np.linspace(0, len(one.x) - 1, min(len(one.x), POINTS)).astype(int))
     ends = (one.values.min(axis=0), one.values.max(axis=0)) if len(one.values) > 1 else ()
     along, mean, *band = (plain(each[few]) for each in (one.x, mean_row(one.values), *ends))
@@ -212,7 +213,8 @@ def _line(one: SeedCurve) -> Series:
 def _attention(comparison: Comparison) -> AttentionPanel | None:
     """Return the maps of the typical seed, on the same examples.
 
-    None if there is no such seed, or the examples are not the same.
+    None if the configurations have no seed in common, if a run stored no attention, or if the
+    examples are not the same.
     """
     if not comparison.seeds:
         return None
@@ -250,7 +252,7 @@ def _attention(comparison: Comparison) -> AttentionPanel | None:
 
 
 def _attentions(run: Run, axes: list[MapSide]) -> dict[str, KeptAttention]:
-    """Return the attentions of a run by name; of the main one also its growth, if it was kept."""
+    """Return the attentions of a run by name. The main one has its growth too, if that was kept."""
     attention = run.attention
     found = {}
     for name in _main_first(attention):
@@ -261,16 +263,16 @@ def _attentions(run: Run, axes: list[MapSide]) -> dict[str, KeptAttention]:
 
 
 def _growth(run: Run, name: str) -> list[tuple[int | None, StoredAttention]]:
-    """Return the attention after some epochs, if it was kept, and at the end, without epoch."""
+    """Return the attention after some epochs, if it was kept, and the final one as epoch None."""
     kept = sorted(run.snapshots) if name == run.attention.main else []
     few = np.unique(np.linspace(0, len(kept) - 1, EPOCHS if kept else 0).round().astype(int))
     return [*((kept[i], run.snapshots[kept[i]]) for i in few), (None, run.attention)]
 
 
 def _is_rooted(name: str, end: float, runs: Sequence[Run]) -> bool:
-    """Return whether the colours of maps of numbers are those of the square roots of weights.
+    """Return whether the colours of maps show the square roots of weights.
 
-    They are if the largest weight of any map is small: of a head, or of the mean of all.
+    They do for maps of numbers if some map, of a head or of the mean of all heads, would be dark.
     """
     there = [run for run in runs if name in run.attention.weights]
     if there[0].attention.map(name, 0, 0, None).rows.numbers is None:
@@ -286,7 +288,7 @@ def _is_rooted(name: str, end: float, runs: Sequence[Run]) -> bool:
 
 
 def _frame(attention: StoredAttention, name: str, epoch: int | None, axes: list[MapSide]) -> Moment:
-    """Return the maps of one epoch. Weights are bytes from 0 to 255, see `Moment`."""
+    """Return the maps of one epoch, with weights as bytes: see `Moment`."""
     weights = attention.weights[name][:EXAMPLES]
     there = weights[np.isfinite(weights)]
     least = float(there.min(initial=0))
@@ -309,7 +311,7 @@ def _frame(attention: StoredAttention, name: str, epoch: int | None, axes: list[
 
 
 def _axis(side: MapAxis, axes: list[MapSide]) -> int:
-    """Return the index of a side in the list of all, to which it is added if it is new."""
+    """Return the index of a side in the list of all sides. A new side is added to the list."""
     numbers = None if side.numbers is None else plain(side.numbers)
     content = MapSide(side.name, side.symbols, numbers)
     if content not in axes:
@@ -340,5 +342,5 @@ def _code(summary: Summary) -> str:
 
 
 def plain(values: NDArray[Any]) -> list[float | None]:
-    """Return numbers to five significant digits; infinities and NaN are null."""
+    """Return numbers with five significant digits, and None for infinities and NaN."""
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values.tolist()]

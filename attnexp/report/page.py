@@ -51,7 +51,11 @@ class DotRow(Struct, frozen=True):
 
 
 class Dots(Struct, frozen=True):
-    """A picture of a metric, which is `better` lower or higher."""
+    """A picture of a metric, whose `better` values are the lower or the higher ones.
+
+    `log` says that the axis is logarithmic, `omitted` is the number of rows that only the table
+    has.
+    """
 
     metric: str
     better: str | None
@@ -61,7 +65,11 @@ class Dots(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """A section with a table; `compared` is for the top of the page, `verdicts` for the slide."""
+    """A section with the picture and the table of a result.
+
+    `compared` says, at the top of the page, what is compared. `verdicts` are on the slide of the
+    picture.
+    """
 
     name: Phrase
     compared: Phrase
@@ -72,7 +80,11 @@ class Result(Struct, frozen=True):
 
 
 class Series(Struct, frozen=True, omit_defaults=True):
-    """A line of a chart with its band; its `place` chooses the colour, and null is the truth."""
+    """A line of a chart with its band.
+
+    `place` chooses the colour; a line without a place is a known one, such as the truth. `low` and
+    `high` are the ends of the band.
+    """
 
     label: Phrase
     place: int | None
@@ -84,7 +96,7 @@ class Series(Struct, frozen=True, omit_defaults=True):
 
 
 class Chart(Struct, frozen=True, omit_defaults=True):
-    """Lines, and points that they were fitted to, on axes named `x` and `y`."""
+    """Lines, and the points that they were fitted to, on axes named `x` and `y`."""
 
     title: Phrase
     x: Phrase
@@ -104,7 +116,10 @@ class MapSide(Struct, frozen=True):
 
 
 class ByteMap(Struct, frozen=True):
-    """Weights of all heads as bytes in base64, between two of the `axes`, and the gold columns."""
+    """The weights of all heads for one example as bytes in base64.
+
+    `rows` and `columns` are indices of the panel's `axes`, `gold` has the gold column of each row.
+    """
 
     rows: int
     columns: int
@@ -113,9 +128,9 @@ class ByteMap(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """Maps of test examples after an epoch, or at the end.
+    """The maps of test examples after an epoch, or at the end if `epoch` is None.
 
-    Byte 0 is the `least` weight, which is 0 if none is negative, and 255 the `largest`.
+    Byte 0 stands for the `least` weight, which is 0 if none is negative, and 255 for the `largest`.
     """
 
     epoch: int | None
@@ -125,7 +140,7 @@ class Moment(Struct, frozen=True):
 
 
 class KeptAttention(Struct, frozen=True):
-    """The maps of an attention as it grew."""
+    """The maps of an attention of a run, in `frames` from early to late."""
 
     layers: int
     heads: int
@@ -140,9 +155,13 @@ class ShownRun(Struct, frozen=True):
 
 
 class AttentionPanel(Struct, frozen=True):
-    """Maps of several runs of one seed, on scales that end at `ends`; some are `rooted`.
+    """Maps of several runs of one seed.
 
-    Those that are `signed` go as far below 0. `kinds` are the `names` in words.
+    - `names` are the attentions that can be chosen, `kinds` the same in words.
+    - `ends` holds the end of the colour scale of each attention.
+    - `rooted` are the attentions whose colours show square roots.
+    - `signed` are those with negative weights: their scale goes as far below 0 as above.
+    - `axes` are the sides of all maps, and `omitted` counts the configurations without maps.
     """
 
     seed: int
@@ -169,7 +188,10 @@ class Rerun(Struct, frozen=True):
 
 
 class Leaf(Struct, frozen=True, omit_defaults=True):
-    """A parameter or a constant with the bytes of float16, or int32, in base64; or an input."""
+    """A leaf of a program: a parameter or a constant, or an input if `data` is None.
+
+    `data` are the bytes of its numbers in float16, or in int32 for whole numbers, in base64.
+    """
 
     name: str
     shape: Sequence[int]
@@ -178,7 +200,11 @@ class Leaf(Struct, frozen=True, omit_defaults=True):
 
 
 class SiteNode(Struct, frozen=True):
-    """A node with scores or weights that can be replaced, `of` a part of the model."""
+    """A node of a program whose value a page can replace.
+
+    `of` says whether the node has `scores` or `weights`. `part` and `layer` name the attention, and
+    `node` is the index of the node.
+    """
 
     of: str
     part: str
@@ -189,9 +215,10 @@ class SiteNode(Struct, frozen=True):
 class PageProgram(Struct, frozen=True):
     """A program: its numbers, and its operations in an order in which they can be computed.
 
-    `operations` are the names that occur, and a node has the index of its operation, its arguments,
-    its shape and its kind. The argument `{"r": i}` is the value of node i; the first nodes are
-    leaves. `outputs` are nodes by name, and `numbers` the parameters that a slider can set.
+    The values are numbered: first those of the `leaves`, then those of the `nodes`. A node is a
+    list of an index of `operations`, arguments, a shape and a kind, and, if there are any, named
+    arguments. The argument `{"r": i}` is value i. `outputs` has the index of each output by name.
+    `numbers` are the parameters that a slider can set.
     """
 
     leaves: Sequence[Leaf]
@@ -218,14 +245,18 @@ class Units(Struct, frozen=True):
 
 
 class CurvePrograms(Struct, frozen=True):
-    """The curve, and each point as it is predicted by the others."""
+    """The programs of a curve, and of each point as the other points predict it."""
 
     fit: PageProgram
     left_out: PageProgram
 
 
 class CurveModel(Struct, frozen=True, tag_field="kind", tag="curve"):
-    """A model of training points, which can be dragged, in `slots` with some to spare."""
+    """A model of training points that can be dragged, and of points that can be added.
+
+    The points are at `x` and `y`. There may be up to `slots` of them. The curve is drawn over
+    `grid`, and so is the `truth` if it is known. `main` is the name of the attention.
+    """
 
     label: Phrase
     seed: int
@@ -246,7 +277,7 @@ class ForwardProgram(Struct, frozen=True):
 
 
 class SpecialIds(Struct, frozen=True):
-    """The numbers of symbols that are not typed."""
+    """The ids of symbols that nobody types; `unknown` is None if the data have no such symbol."""
 
     pad: int
     bos: int
@@ -255,16 +286,20 @@ class SpecialIds(Struct, frozen=True):
 
 
 class SideWritings(Struct, frozen=True):
-    """The names in writings.js of how texts are written."""
+    """How the texts of each side are split into symbols: names in writings.js."""
 
     source: str
     target: str
 
 
 class SequenceModel(Struct, frozen=True, tag_field="kind", tag="sequences"):
-    """A model that answers sources of up to `source` symbols, of which `first` is shown first.
+    """A model that answers sources.
 
-    `signed` says that its weights may be negative, so that no law gives the sum of a row to one.
+    - `source` and `target` are the most symbols of a source and of an answer.
+    - `typed` are the ids of the source's symbols that a reader may type.
+    - `first` is the source that is shown first, and `gold` has the gold keys of its answer.
+    - `main` is the attention that is shown.
+    - `signed` says that weights may be negative: such a page offers no law that divides their sum.
     """
 
     label: Phrase
@@ -284,13 +319,13 @@ class SequenceModel(Struct, frozen=True, tag_field="kind", tag="sequences"):
 
 
 class StepsProgram(Struct, frozen=True):
-    """Scores, weights and contexts of one attention."""
+    """The program of the scores, weights and contexts of one attention."""
 
     steps: PageProgram
 
 
 class TensorModel(Struct, frozen=True, tag_field="kind", tag="tensors"):
-    """One attention, whose given tensors can be edited."""
+    """One attention, whose tensors can be edited; `given` has their numbers at first, by name."""
 
     label: Phrase
     programs: StepsProgram
@@ -298,7 +333,7 @@ class TensorModel(Struct, frozen=True, tag_field="kind", tag="tensors"):
 
 
 class Refused(Struct, frozen=True, tag_field="kind", tag="refused"):
-    """The reason why a page cannot compute a configuration."""
+    """Stands for a configuration that a page cannot compute, with the reason."""
 
     label: Phrase
     why: str
@@ -308,7 +343,7 @@ Model = CurveModel | SequenceModel | TensorModel | Refused
 
 
 class DataSection(Struct, frozen=True):
-    """Pictures and models of one data set, in the section of a result."""
+    """The pictures and models of one data set, in the section of the result with index `result`."""
 
     name: str
     result: int
@@ -319,7 +354,7 @@ class DataSection(Struct, frozen=True):
 
 
 class Live(Struct, frozen=True):
-    """How far runs are that have not finished, and their curves so far."""
+    """The progress of runs that have not finished, in words, and charts of their epochs so far."""
 
     text: Phrase
     charts: Sequence[Chart]

@@ -13,21 +13,21 @@ from attnexp.core.language import LANGUAGES, in_language, table
 from attnexp.report.page import Page
 
 EVERY = 5
-"""Seconds after which a page about runs that are going on loads itself again."""
+"""Seconds after which a page about unfinished runs loads itself again."""
 
 LOADER = PackageLoader("attnexp.report", "template")
-"""The page, its styles and its scripts."""
+"""Loads the page, its styles and its scripts from the package."""
 
 STYLES = ("page.css", "compute.css")
 SCRIPTS = ("language.js", "interpreter.js", "laws.js", "writings.js", "compute.js", "page.js")
 
 
 def page(content: Page) -> str:
-    """Return the file, which may load and run only the style and the script in it.
+    """Return the HTML file of a page, which may load and run only the style and the script in it.
 
-    The content is JSON in which no character can end the element that holds it, and the script puts
-    it on the page as text, never as HTML. Everything else is escaped. A page whose content is
-    `live` loads itself again every few seconds.
+    The content is JSON in which no character can end the element that holds it. The script puts the
+    content on the page as text, never as HTML, and everything else is escaped. A page whose content
+    is `live` loads itself again every EVERY seconds.
     """
     environment = Environment(loader=LOADER, autoescape=True, undefined=StrictUndefined)
     style, script = (
@@ -58,10 +58,10 @@ def script_json(content: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return the Chinese of a text in both languages, or a number of NumPy, as a plain value."""
+    """Return as a plain value what JSON cannot hold: the Chinese of a Text, a number of NumPy."""
     return value() if callable(value) else float(value)
 
 
 def _hash(text: str) -> str:
-    """Return the hash by which a browser knows an element that it may use."""
+    """Return the hash of the text of an element, by which the page's policy allows that element."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -15,15 +15,15 @@ from attnexp.tables.reports import better_words, runs_report
 from attnexp.tables.sentences import row_name, verdicts
 
 ROWS = 40
-"""The most configurations in a picture of a metric; a table has them all."""
+"""The most configurations in the picture of a metric. The table has all of them."""
 
 APART = said("not compared: other data")
 EACH_APART = said("not compared: each row has other data")
 OTHERS = said("other data: compared with each other")
-"""The words above rows that are not compared with those before them."""
+"""What is written above rows that are not compared with those before them."""
 
 FIRST = ("mean", "standing")
-"""The words of the columns that follow the name of a row: they are seen without scrolling."""
+"""The columns that come right after the name of a row, so that they are seen without scrolling."""
 
 
 def result_of(table: ResultsTable, results: Grid, costs: Grid) -> Result:
@@ -39,7 +39,7 @@ def result_of(table: ResultsTable, results: Grid, costs: Grid) -> Result:
 
 
 def place_of(comparison: Comparison, tables: Sequence[ResultsTable]) -> int:
-    """Return the index of the table that has the runs of a comparison."""
+    """Return the index of the table whose rows are the runs of a comparison."""
     run = comparison.configurations[0].runs[0]
     fits = [
         (table.data == run.data, run.summary.primary in table.metrics, -place)
@@ -49,7 +49,7 @@ def place_of(comparison: Comparison, tables: Sequence[ResultsTable]) -> int:
 
 
 def compared_text(table: ResultsTable, results: Grid) -> Text:
-    """Return the data, the numbers of configurations and runs, the seeds and the metric."""
+    """Return in words what is compared: data, configurations, runs, seeds, and the metric."""
     parts = [results.title, _seeds(table.frame)]
     if table.metrics:
         metric = table.metrics[0]
@@ -69,7 +69,7 @@ def _seeds(frame: Frame) -> Text:
 
 
 def _dots(table: ResultsTable) -> Dots | None:
-    """Return each row's mean, interval and seeds in the order of the table; None for one row."""
+    """Return the picture of a metric, in the order of the table; None for fewer than two rows."""
     rows = [entry for entry in table.firsts if entry.spread.mean is not None]
     if len(rows) < 2:
         return None
@@ -81,7 +81,7 @@ def _dots(table: ResultsTable) -> Dots | None:
 
 
 def _above(table: ResultsTable, shown: Sequence[TableEntry]) -> Iterable[Phrase]:
-    """Yield the words above each row: if it is not compared with the row before, and why."""
+    """Yield the words above each row: why it is not compared with the one before, or nothing."""
     panels = {id(entry): panel for panel in table.panels for entry in panel}
     if len(table.panels) > 1 and all(len(panel) == 1 for panel in table.panels):
         yield EACH_APART
@@ -105,9 +105,10 @@ def _dot(table: ResultsTable, entry: TableEntry, above: Phrase) -> DotRow:
 
 
 def _named(table: ResultsTable, grid: Grid) -> Grid:
-    """Return a grid that begins with the name of each row: the labels that differ.
+    """Return a grid that begins with one column for the name of each row: the labels that differ.
 
-    The mean and the standing follow. Labels are the last columns if the name is made of several.
+    The mean and the standing follow. If a name is made of several labels, these have columns of
+    their own at the end.
     """
     after = range(grid.labels, len(grid.columns))
     first = [i for i in after if grid.columns[i].word in FIRST]
@@ -134,10 +135,10 @@ def text_table(grid: Grid, spare: Sequence[int] = ()) -> TextTable:
 
 
 def every_run(frame: Frame) -> Iterable[TextTable]:
-    """Yield a table per data set with one row per run.
+    """Yield a table for each data set, with one row per run.
 
-    Settings that all rows share and every metric but the primary one are spare. A column without a
-    value is left out.
+    Hidden at first are settings that all rows share, and every metric but the primary one. A metric
+    that no run has is left out.
     """
     for own in frame.groups(name for name in frame.choices if name == "data"):
         name = own.data["data"].iat[0] if "data" in frame.choices else "Runs"

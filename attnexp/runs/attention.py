@@ -29,13 +29,13 @@ NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 WEIGHTS = "weights."
 
 FEW = 0.002
-"""The share of weights that may be above the end of a scale."""
+"""The largest share of weights that a scale may leave above its end."""
 
 EVEN = 4
-"""How many times an even weight the end of a scale is at the least."""
+"""The end of a scale is at least this many times an even weight, 1 / keys."""
 
 UNEVEN = 4
-"""How many times the largest weight of a map the end of a scale is before the map is dark."""
+"""A map is dark if the end of its scale is more than this many times its largest weight."""
 
 LONGEST_SYMBOL = 40
 """Characters of a symbol that are shown."""
@@ -49,7 +49,7 @@ def kind_text(name: str) -> Text:
 
 
 Side = Literal["target", "source", "input", "source and input"]
-"""The symbols along a side of a map: targets, sources, or the decoder's inputs."""
+"""What lies along a side of a map; `source and input` is the source and the inputs behind it."""
 
 NAMES: Mapping[Side, Text] = {
     "target": said("target"),
@@ -72,10 +72,11 @@ CAUSAL = ("decoder", "self")
 
 @dataclass(frozen=True)
 class MapAxis:
-    """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis.
+    """A side of a map: numbers in ascending order, or symbols in reading order.
 
-    `decoded` has the symbol that the model decoded in the place of each, if that is known. `parts`
-    are the places at which another part begins, such as the input behind the source.
+    `order` holds the stored places in the order in which the map shows them; padding is left out.
+    `decoded` holds, for each symbol, the symbol that the model decoded in that place, if it is
+    known. `parts` are the places at which another part begins, such as the input behind the source.
     """
 
     name: Phrase
@@ -87,7 +88,7 @@ class MapAxis:
 
     @property
     def wrong(self) -> NDArray[np.int64]:
-        """The places whose decoded symbol is not the symbol itself."""
+        """The places whose decoded symbol is another one than the true symbol."""
         both = zip(self.symbols, self.decoded, strict=False)
         return np.flatnonzero([symbol != decoded for symbol, decoded in both])
 
@@ -144,7 +145,7 @@ class StoredAttention:
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return the weights of one attention, (batch, layers, heads, queries, keys).
 
-        Raises RequestError for a name that it does not have.
+        Raises RequestError for an attention that was not stored.
         """
         if name not in self.weights:
             raise RequestError(f"attention {none_of(name, list(self.weights))}")
@@ -163,11 +164,12 @@ class StoredAttention:
         return next((name for name in FIRST if name in self.weights), next(iter(self.weights)))
 
     def resolve(self, view: View, most: int) -> View:
-        """Return the view with its defaults filled in, and `most` examples if it names none.
+        """Return the view with its defaults filled in: the first `most` examples if it names none.
 
-        A head of None stays if there are several: it means their mean.
+        A head of None stays None if there are several heads: it means their mean.
 
-        Raises RequestError for one that was not stored, with the choices.
+        Raises RequestError, with the choices, for an attention, a layer, a head or an example that
+        was not stored.
         """
         name = view.attention or self.main
         if name not in self.weights:
@@ -198,7 +200,7 @@ class StoredAttention:
     def map(self, name: str, example: int, layer: int, head: int | None) -> Map:
         """Return one map: sorted if the axes are numbers, in reading order for symbols.
 
-        Without a head, it is the mean over the heads. Only the main attention has a gold path.
+        A head of None means the mean over the heads. Only the main attention has a gold path.
 
         Raises RequestError if weights and examples do not belong together.
         """
@@ -224,10 +226,10 @@ class StoredAttention:
             ) from None
 
     def _hidden(self, name: str, example: int, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return the cells, padding included, that a mask hides; they have no weight.
+        """Return the cells, padding included, that a mask hides. Hidden cells have no weight.
 
-        The mask of the batch is stored, a causal one is not: an attention in CAUSAL has it if no
-        layer and no head of the example looks at a later place.
+        The mask of the batch is stored, a causal mask is not. An attention in CAUSAL counts as
+        masked if no layer and no head of the example gives weight to a later place.
         """
         if name in CAUSAL:
             later = ~np.tri(*weights.shape, dtype=np.bool_)
@@ -326,10 +328,11 @@ def as_snapshots(
 
 
 def scale_end(weights: NDArray[np.float64], keys: int) -> tuple[float, bool]:
-    """Return where a scale from 0 ends, and whether a few far larger weights are beyond it.
+    """Return where a scale from 0 ends, and whether a few far larger weights are beyond the end.
 
-    If weights are negative, it goes as far below 0, see `has_signs`. It ends at EVEN / keys at the
-    least, so that even weights of 1 / keys are never the brightest.
+    The end is the largest absolute weight, or the quantile 1 - FEW if that is less than half of it.
+    The end is at least EVEN / keys, so that even weights of 1 / keys are never the brightest. A
+    scale of weights with signs, see `has_signs`, begins as far below 0 as it ends above.
     """
     weights = np.abs(weights[np.isfinite(weights)])
     largest = float(weights.max(initial=0))
@@ -346,7 +349,11 @@ def has_signs(weights: NDArray[np.float64]) -> bool:
 
 
 def is_uneven(largest: Sequence[float], end: float) -> bool:
-    """Return whether a map would be dark: its `largest` weight is under a quarter of the end."""
+    """Return whether one of several maps would be dark on a scale up to `end`.
+
+    `largest` holds the largest weight of each map. A map is dark if UNEVEN times its largest weight
+    is below the end.
+    """
     return end > UNEVEN * min(largest)
 
 
@@ -357,14 +364,14 @@ def same_examples(one: StoredAttention, other: StoredAttention) -> bool:
 
 
 def _numbers(name: Phrase, points: NDArray[Any]) -> MapAxis:
-    """Return points sorted by their first coordinate."""
+    """Return an axis of points, sorted by their first coordinate."""
     x = points.reshape(len(points), -1)[:, 0].astype(np.float64)
     order = np.argsort(x, kind="stable")
     return MapAxis(name, order, numbers=x[order])
 
 
 def _check(what: str, chosen: Sequence[int], count: int) -> None:
-    """Raise RequestError for a number that is not there; people count from 1."""
+    """Raise RequestError for a chosen number outside 0 to count - 1; the message counts from 1."""
     for number in chosen:
         if not 0 <= number < count:
             there = f"only {what} 1" if count == 1 else f"{what}s 1 to {count}"

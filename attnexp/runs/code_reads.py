@@ -73,7 +73,11 @@ def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _name(node: ast.AST, imported: Mapping[str, str]) -> str:
-    """Return the dotted name of an expression, of which calls and indices are left out."""
+    """Return the dotted name of an expression, with the names of imports written out.
+
+    Calls are written without arguments, as in `Path().open`. What an index or another expression
+    comes before has only the attributes behind it as its name.
+    """
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-"""The system's errors by which there is no file of a name."""
+"""The error numbers of the system that mean that there is no file of this name."""
 
 LARGEST = sys.float_info.max
 
@@ -68,11 +68,11 @@ OF_RESULTS = (METRICS, PREDICTIONS, RESPONSE, MODEL, ATTENTION, SNAPSHOTS)
 
 
 LEFTOVER = re.compile(rf"\.({'|'.join(map(re.escape, WRITTEN))})\.[0-9a-f]{{8}}{re.escape(ASIDE)}")
-"""The names under which `write_bytes` leaves such a file if its process is killed."""
+"""The names of the unfinished files that `write_bytes` leaves if its process is killed."""
 
 
 LONGEST_WORD = 120
-"""Bytes of a text in the name of a file."""
+"""The most bytes that a text takes in the name of a file, see `file_word`."""
 
 
 class UnreadableRunError(RequestError):
@@ -80,7 +80,10 @@ class UnreadableRunError(RequestError):
 
 
 def is_special(path: Path | str) -> bool:
-    """Return whether there is a folder, a device or a pipe, which may never end."""
+    """Return whether a path leads to something other than a file: a folder, a device or a pipe.
+
+    Reading a device or a pipe may never end.
+    """
     return os.path.exists(path) and not os.path.isfile(path)
 
 
@@ -124,7 +127,7 @@ def digest(path: Path | str) -> str:
 
 
 def stamp(path: Path | str) -> tuple[int, ...]:
-    """Return numbers that change whenever a file does, none if there is no file."""
+    """Return numbers that change whenever a file changes, an empty tuple if there is no file."""
     try:
         state = os.stat(path)
     except (OSError, ValueError):
@@ -134,7 +137,7 @@ def stamp(path: Path | str) -> tuple[int, ...]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Name a file in the errors of the system that a block raises."""
+    """Raise each OSError of the block anew, with the path of a file in its message."""
     try:
         yield
     except OSError as error:
@@ -142,10 +145,14 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = lambda: None) -> None:
-    """Write a file whole or not at all, in place of an earlier one. A link is not followed.
+    """Write a file whole or not at all, in place of an earlier one.
 
-    `just_before` is called just before the file is renamed; an error of it leaves the file as it
-    was. Raises OSError if it cannot be written, and for a device or a folder in its place.
+    A link at the path is replaced, not followed.
+
+    `just_before` is called just before the file is renamed. If `just_before` raises an error, the
+    earlier file stays as it was.
+
+    Raises OSError if the file cannot be written, and if there is a device or a folder in its place.
     """
     with writing(path):
         aside = _aside(path)
@@ -162,16 +169,19 @@ def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = la
 
 
 def _aside(path: Path) -> Path:
-    """Return a name for a file until it is whole. Raises OSError as `write_bytes`."""
+    """Return a name for a file while it is being written.
+
+    Raises OSError if there is a device or a folder in the place of the file.
+    """
     if is_special(path):
         raise OSError(errno.EINVAL, "it is not a file")
     return path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
 
 
 def require_output(option: str, path: Path) -> None:
-    """Raise RequestError if a file that an option names could not be written; change nothing.
+    """Raise RequestError if the file that an option names could not be written; change nothing.
 
-    It is for commands that work long before they write.
+    Commands that work for long before they write call this first.
     """
     with writable(option, path), writing(path):
         aside = _aside(path)
@@ -188,8 +198,8 @@ def write_output(option: str, path: Path, content: bytes) -> None:
 def require_own(folder: Path) -> None:
     """Raise OSError if a folder that is to be written in holds a symbolic link.
 
-    The folder may be somebody else's, and a file written there would go elsewhere. The folder
-    itself may be reached through links.
+    The folder may be somebody else's, and a file written through a link would go elsewhere. The
+    path to the folder may lead through links.
     """
     try:
         with os.scandir(folder) as entries:
@@ -202,7 +212,10 @@ def require_own(folder: Path) -> None:
 
 
 def is_finite(value: float) -> bool:
-    """Return whether a number is finite. The largest float is not: tools store infinity as it."""
+    """Return whether a number is finite.
+
+    The largest float counts as infinite: some tools store infinity as this number.
+    """
     return abs(value) < LARGEST
 
 
@@ -296,7 +309,10 @@ class MetricsFile:
         self._columns: list[str] = []
 
     def append(self, row: Mapping[str, object]) -> None:
-        """Write a row; the first one decides the columns. A value that a row lacks stays empty."""
+        """Write a row. The first row decides the columns.
+
+        A value that a later row lacks stays empty.
+        """
         with writing(self._path):
             if not self._columns:
                 self._columns = list(row)
@@ -348,7 +364,10 @@ def last_metrics(folder: Path) -> dict[str, str]:
 
 
 def file_word(text: str) -> str:
-    """Return text as part of a file name. The end of a very long one is a digest of it."""
+    """Return text as part of a file name: letters, digits, `_` and `-`.
+
+    Text of more than LONGEST_WORD bytes is cut, and ends in a digest of the whole.
+    """
     word = re.sub(r"[^\w-]+", "_", text).strip("_")
     if len(word.encode()) <= LONGEST_WORD:
         return word

@@ -34,15 +34,15 @@ NOT_COMPARED = NEUTRAL | {"seed", "batched"}
 and the seed."""
 
 OF_SEED = frozenset({"seed"})
-"""The setting by which no runs are compared."""
+"""The settings by which imported runs are not compared: the seed alone."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """The path of a run folder, and its summary. The other files are read when they are asked for.
+    """The path of a run folder, and its summary. Other files are read when a property needs them.
 
-    Text from the folder is cleaned for display: `choices`, `settings`, `title`. Everything raises
-    RequestError for a file that cannot be read.
+    Text from the folder is cleaned for display in `choices`, `settings` and `title`. Each property
+    that reads a file raises RequestError if the file cannot be read.
     """
 
     path: str
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """The seed."""
+        """The seed of the run."""
         return self.summary.seed
 
     @cached_property
@@ -87,7 +87,8 @@ class Run:
     def settings(self) -> Mapping[str, Value]:
         """The settings by dotted path, without those by which runs are not compared.
 
-        Of a run that was imported nothing says which change none.
+        Of an imported run only the seed is left out: nothing says which of its settings change no
+        number.
         """
         left_out = NOT_COMPARED if self.summary.imported is None else OF_SEED
         return cells(self.summary.config, left_out)
@@ -102,9 +103,9 @@ class Run:
         }
 
     def is_headline(self, metric: str) -> bool:
-        """Whether a metric is among those that are shown first.
+        """Return whether a metric is among those that are shown first.
 
-        If the summary does not say which these are, all are but those of single heads.
+        If the summary names no such metrics, all metrics are shown first but those of single heads.
         """
         return metric in self.summary.headline if self.summary.headline else "." not in metric
 
@@ -175,7 +176,7 @@ class Run:
 
     @property
     def has_attention(self) -> bool:
-        """Whether the folder holds something in the place of the attention."""
+        """Whether the folder has an entry named as the attention file, readable or not."""
         return os.path.lexists(self.folder / files.ATTENTION)
 
     @cached_property
@@ -214,7 +215,10 @@ class Run:
 
     @property
     def changed_files(self) -> list[str]:
-        """The files of results that are not as the run wrote them, as far as that was recorded."""
+        """The names of the result files whose content is no longer what the run wrote.
+
+        Only files whose digest the summary holds can be told.
+        """
         written = self.summary.files
         return [
             name
@@ -246,6 +250,6 @@ def load_run(folder: Path | str) -> Run:
 
 
 def not_as_written(names: Sequence[str]) -> str:
-    """Return that files have other content than their run wrote."""
+    """Return a clause that says that these files have other content than their run wrote."""
     are = "are not as the run wrote them" if len(names) > 1 else "is not as the run wrote it"
     return f"{' and '.join(names)} {are}, by the SHA-256 in {files.SUMMARY}"

@@ -29,7 +29,7 @@ NEUTRAL = frozenset(
 
 
 ABSENT = object()
-"""In place of the value of a setting that is not there."""
+"""Stands in place of the value of a setting that is not there."""
 
 
 class Added(NamedTuple):
@@ -59,7 +59,7 @@ A neutral value is not part of the key, and a stored run without the setting is 
 """
 
 MOVED: dict[str, str] = {}
-"""New dotted paths of settings that were moved since the current results version began, by old."""
+"""New dotted paths of settings that moved within the current results version, by the old paths."""
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,9 +100,10 @@ def as_now(
 
 
 def run_key(config: Mapping[str, Any], code: Mapping[str, str]) -> str:
-    """Return ten hexadecimal digits of the SHA-256 of all that decides the numbers.
+    """Return ten hexadecimal digits of the SHA-256 of all that decides the numbers of a run.
 
-    That is the identity, the results version and the user's code, as `user_code` returns it.
+    Hashed are the `identity` of the configuration, the results version, and the user's code as
+    `user_code` returns it.
     """
     whole = {"results": RESULTS_VERSION, **identity(config)}
     if code:
@@ -125,7 +126,10 @@ def _at(config: Mapping[str, Any], path: str) -> Any:
 
 
 def _moved(config: Mapping[str, Any], path: str, to: str) -> dict[str, Any]:
-    """Return settings with one at another path. A group that held nothing else goes with it."""
+    """Return settings with the value at `path` moved to the path `to`.
+
+    A top group that held nothing else is removed.
+    """
     value, group = _at(config, path), path.partition(".")[0]
     if value is ABSENT:
         return dict(config)
@@ -134,7 +138,7 @@ def _moved(config: Mapping[str, Any], path: str, to: str) -> dict[str, Any]:
 
 
 def _with(config: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """Return settings with one more, whose groups are made if they are missing."""
+    """Return settings with a value at a dotted path. Missing groups are made."""
     name, _, rest = path.partition(".")
     inside = _with(config.get(name) or {}, rest, value) if rest else value
     return {**config, name: inside}

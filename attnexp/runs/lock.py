@@ -49,7 +49,10 @@ RETRY = 0.5
 """Seconds between two attempts to take a lock that another process holds."""
 
 PATIENCE = (0.0, 0.01, 0.02, 0.04, 0.08)
-"""Seconds before each attempt until a lock counts as held: `is_held` may have it for a moment."""
+"""Seconds before each attempt to take a lock, after which another process counts as its holder.
+
+A look by `is_held` takes the lock for a moment.
+"""
 
 
 class BusyError(Exception):
@@ -64,9 +67,10 @@ class TakenOverError(RunFailedError):
 def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator[None]:
     """Create the folder and hold its lock during the block.
 
-    If another process holds it, call `on_busy` with the name of that process and wait. Raises
-    BusyError instead if there is no `on_busy`, and OSError if the folder cannot be written or holds
-    a symbolic link.
+    If another process holds the lock, call `on_busy` with the name of that process and wait.
+
+    Raises BusyError if another process holds the lock and there is no `on_busy`, and OSError if the
+    folder cannot be written or holds a symbolic link.
     """
     folder.mkdir(parents=True, exist_ok=True)
     require_own(folder)
@@ -108,7 +112,10 @@ def holder(folder: Path) -> str:
 
 
 def foreign(folder: Path) -> str | None:
-    """Return the name of a file that `hold` would overwrite or remove and that it never wrote."""
+    """Return the name of a file in the place of the lock or lease that attnexp never wrote.
+
+    None if there is no such file. `hold` would overwrite or remove it.
+    """
     for name, content in CONTENT.items():
         try:
             if content.fullmatch(read_bytes(folder / name)) is None:
@@ -121,7 +128,10 @@ def foreign(folder: Path) -> str | None:
 
 
 def confirm(folder: Path) -> None:
-    """Look, and raise TakenOverError if this process held the folder and has lost it."""
+    """Raise TakenOverError if this process held a folder and has lost it to another.
+
+    A lease that was only removed is taken again.
+    """
     claim = _HELD.get(folder)
     if claim is not None and not claim.keep():
         raise TakenOverError(
@@ -157,7 +167,10 @@ class _Claim:
         return f"process {owner.pid} on {owner.hostname.partition('?')[0]}"
 
     def take(self, after: float = 0.0) -> bool:
-        """Take the lease, and the lock if there are locks; return whether that succeeded."""
+        """Take the lease, and the kernel's lock if there is one; return whether that succeeded.
+
+        `after` is a pause before the attempt, in seconds.
+        """
         from filelock import LeaseSettingsMismatch, Timeout
 
         time.sleep(after)
@@ -191,7 +204,7 @@ class _Claim:
         self._lock.release()
 
     def keep(self) -> bool:
-        """Return whether the lease is held, after taking it again if nobody else had it."""
+        """Return whether this process holds the lease still, or has taken a removed lease again."""
         own = self._is_own() or self._is_own(after=0.05)  # a look of others may move it aside
         if own and self._lease.compromise is None:
             return True
@@ -204,16 +217,16 @@ class _Claim:
             return False
 
     def _was_removed(self) -> bool:
-        """Return whether the lease alone was removed, at a time at which it had not expired."""
+        """Return whether only the lease file was removed, before the lease had expired."""
         file = os.fstat(self._file)
         in_time = file.st_ctime - file.st_mtime < EXPIRY / 2
         return in_time and not file.st_nlink and os.path.isdir(self._folder)
 
     def _break_expired(self) -> None:
-        """Remove a lease that has expired and that filelock has not taken over.
+        """Remove a lease that has expired and that filelock does not take over.
 
-        That is one on a file system that cannot exchange two names, and one without content, whose
-        owner was killed between the creation of the file and its first byte.
+        filelock takes over no lease on a file system that cannot exchange two names, and none
+        without content, whose owner was killed between the creation of the file and its first byte.
         """
         seen = stamp(self._folder / LEASE)
         if seen != self._seen[0]:
@@ -228,7 +241,11 @@ class _Claim:
         return owner is not None and owner.token == self._lease.token
 
     def _holder_has_died(self) -> bool:
-        """Return whether the lease is of the process that held the lock before on this machine."""
+        """Return whether the lease is of a dead process of this machine.
+
+        The file of the kernel's lock then names the lease, and this process holds the kernel's
+        lock.
+        """
         owner = self._lease.owner
         if owner is None:
             return False
@@ -244,7 +261,10 @@ _HELD: dict[Path, _Claim] = {}
 
 @cache
 def _watched(folder: Path, _thread: int) -> _Claim:
-    """Return the claim with which a thread looks at a folder: it knows its earlier looks."""
+    """Return the claim with which a thread looks at a folder, the same one at each look.
+
+    The claim remembers the lease that it saw at earlier looks, and so notices one that expires.
+    """
     return _Claim(folder)
 
 

@@ -9,7 +9,7 @@ from attnexp.core.errors import refusal
 
 
 class LogFile(logging.FileHandler):
-    """Appends messages to a file. Warns once if it cannot be written, and does not fail."""
+    """Appends messages to a file. A file that cannot be written brings one warning and no error."""
 
     def __init__(self, filename: str, delay: bool = False) -> None:
         super().__init__(filename, encoding="utf-8", errors="surrogateescape", delay=delay)
@@ -24,6 +24,9 @@ class LogFile(logging.FileHandler):
             console.warn(f"{self.baseFilename} cannot be written: {refusal(error)}")
 
     def close(self) -> None:
-        """Close the file. Messages that it could not take have brought the warning."""
+        """Close the file, and ignore errors of the system.
+
+        The messages that could not be written have brought a warning already.
+        """
         with suppress(OSError):
             super().close()

@@ -17,10 +17,10 @@ from attnexp.runs.summary import Summary, read_summary
 from attnexp.runs.user_code import changed_modules
 
 Stamp = tuple[int, ...] | None
-"""Numbers that change whenever a summary is written, none if there is no summary yet."""
+"""Numbers that change whenever a summary is written, empty if there is no summary yet."""
 
 SHOWN = 80
-"""Characters of the command of a run that a message shows."""
+"""The most characters of the command of a run that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,25 @@ class Place:
     found: Found = Found()
 
     def first_found(self, settings: Mapping[str, Any]) -> "Place":
-        """Return the place as `refreshed` does, when the job is composed.
+        """Return the place with the state of the folder, when the job is composed.
 
-        It also raises OccupiedError for a folder inside that of a run.
+        Raises OccupiedError as `refreshed` does, and for a folder inside that of a run.
         """
         require_no_run_around(self.folder)
         return self.refreshed(settings)
 
     def refreshed(self, settings: Mapping[str, Any]) -> "Place":
-        """Return the place as the folder is now. `settings` are the run's, resolved.
+        """Return the place with the present state of its folder.
 
-        Raises OccupiedError if the run would overwrite something that it must not: files that no
-        run of attnexp is certain to have written, and, unless `rerun` is set, another run or one of
-        another version of the results. A folder whose name holds the key is certain to be the
-        run's.
+        `settings` are the run's settings, resolved.
+
+        Raises OccupiedError if the run would overwrite one of these:
+
+        - files of a run without a summary, or a summary that cannot be read;
+        - another run, or a run of another results version, unless `rerun` is set.
+
+        A folder whose name holds the key is certain to be the run's own: unreadable content and
+        other results versions raise no error there.
         """
         return replace(self, found=self._find(settings))
 
@@ -102,9 +107,11 @@ class Place:
         )
 
     def _difference(self, stored: Summary, asked: Mapping[str, Any]) -> str:
-        """Return the first setting in which a run differs from a configuration with another key.
+        """Return, as a noun phrase, what differs between a stored run and a configuration.
 
-        A setting that is recorded by the name of an environment variable is not compared.
+        Their keys differ. The difference is the first setting that is not the same, else the
+        modules of the user's code that are not. A setting that is recorded by the name of an
+        environment variable is not compared; if nothing else differs, such a variable must.
         """
         old, new = (dict(leaves(finite(identity(each)))) for each in (stored.config, asked))
         for name in dict.fromkeys([*new, *old]):
@@ -118,14 +125,17 @@ class Place:
 
 
 def status_of(folder: Path | str, recorded: Status) -> Status:
-    """Return the status of the run in a folder, given the one that it has recorded."""
+    """Return the status of the run in a folder, given the status that its summary records.
+
+    A run that is recorded as running, and whose folder no process holds, has died.
+    """
     if recorded is not Status.RUNNING or lock.is_held(Path(folder)):
         return recorded
     return Status.DIED
 
 
 def require_no_run_around(folder: Path) -> None:
-    """Raise OccupiedError for a folder inside that of a run, in which nothing finds runs."""
+    """Raise OccupiedError for a folder inside that of a run, where no command would find runs."""
     for parent in folder.absolute().parents:
         if stamp(parent):
             with suppress(UnreadableRunError):
@@ -143,7 +153,10 @@ def _way_out(run: Path) -> str:
 
 
 def _require_free(folder: Path) -> None:
-    """Raise OccupiedError for a folder without a summary that holds files of a run."""
+    """Raise OccupiedError if a folder without a summary holds files that a run would overwrite.
+
+    Such files are those of a run, files in the place of its lock, and the folders of other runs.
+    """
     for name in (*WRITTEN, FIGURES):
         if os.path.lexists(folder / name):
             raise OccupiedError(

@@ -47,14 +47,14 @@ class StoredPlan:
             write_bytes(self.path, msgspec.json.encode(_Content(list(self.jobs))))
 
     def remove(self) -> None:
-        """Remove the plan, whose jobs have all finished. Raises as `write`."""
+        """Remove the plan, whose jobs have all finished. Raises OSError if it cannot be removed."""
         self.path.unlink(missing_ok=True)
         with suppress(OSError):  # another sweep has a plan there
             self.path.parent.rmdir()
 
 
 def read_plans(root: Path) -> Iterator[StoredPlan | str]:
-    """Yield the plans in an output folder; in place of one that cannot be read, the reason."""
+    """Yield each plan in an output folder, or the reason why one cannot be read."""
     for path in sorted((root / PLANS).glob("*.json")):
         try:
             content = msgspec.json.decode(read_bytes(path), type=_Content)

@@ -88,7 +88,11 @@ def read_probed(folder: Path) -> list[Probed]:
 
 
 def on_test(rows: Sequence[Probed]) -> dict[str, dict[str, float]]:
-    """Return the numbers of the test set by intervention: decoded ones in place of others."""
+    """Return the numbers of the rows of the test set, by intervention.
+
+    If an intervention has rows with the targets and with decoded answers, a number of the decoded
+    row takes the place of the other's.
+    """
     found: dict[str, dict[str, float]] = {}
     for row in sorted(rows, key=lambda row: row.fed == "decoded"):
         if row.split == "test":
@@ -97,15 +101,18 @@ def on_test(rows: Sequence[Probed]) -> dict[str, dict[str, float]]:
 
 
 def head_of(name: str) -> tuple[str, int, int] | None:
-    """Return part, layer and head, from 1, of an intervention that takes out one head alone."""
+    """Return the part, the layer and the head of an intervention such as `zero=cross.1.2`.
+
+    Layers and heads count from 1. None for an intervention that does not take out one head alone.
+    """
     match = re.fullmatch(r"zero=(\w[\w.]*?)\.([0-9]+)\.([0-9]+)", name)
     return None if match is None else (match[1], int(match[2]), int(match[3]))
 
 
 def write_probed(folder: Path, rows: Sequence[Probed]) -> None:
-    """Store rows in a run folder, with the present ones that these do not replace.
+    """Store rows in a run folder. A stored row stays unless a new one has the same `of`.
 
-    Raises RequestError if another process holds the folder, and if it cannot be written.
+    Raises RequestError if another process holds the folder, and if the file cannot be written.
     """
     try:
         with writable(str(folder), folder), lock.hold(folder):
@@ -129,5 +136,5 @@ def _write(folder: Path, rows: Sequence[Probed]) -> None:
 
 
 def _text(number: float) -> str:
-    """Return a number with the digits that give it again; nothing if there is none."""
+    """Return a number with all its digits, an empty text for NaN and infinities."""
     return repr(number) if math.isfinite(number) else ""

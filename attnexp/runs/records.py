@@ -11,7 +11,7 @@ from attnexp.core.errors import nearest_text
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 
 SHOWN = 3
-"""Lines that a message names next to the first one."""
+"""The most further lines that a message names behind the first one."""
 
 csv.field_size_limit(2**31 - 1)  # the limit of the process, which would refuse a long text
 
@@ -19,11 +19,13 @@ csv.field_size_limit(2**31 - 1)  # the limit of the process, which would refuse 
 def records(
     path: Path | str, text: str, separator: str, exact: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each record, with the line on which it begins. An empty line has none.
+    """Yield the number of the first line of each record, and its cells: none for an empty line.
 
-    `separator` is a name of `SEPARATORS`. Quotes have no meaning if tabs separate cells. Blanks
-    before a cell do not count, so that a quote may follow them, unless the text is `exact`, as
-    attnexp writes it. Raises ValueError, with the line, for text that is not of this format.
+    `separator` is a name of `SEPARATORS`. If tabs separate cells, quotes have no meaning. Blanks
+    before a cell are dropped, so that a quote may follow them, unless the text is `exact`, as
+    attnexp writes it.
+
+    Raises ValueError, with the line, for text that is not of this format.
     """
     lines = io.StringIO(text, newline="")
     reader = csv.reader(
@@ -49,14 +51,14 @@ def table(
     remedies: Mapping[str, str] | None = None,
     exact: bool = False,
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return the first record of a text and an iterator over the others that are not empty.
+    """Return the first record of a text, and an iterator over the others that are not empty.
 
-    `remedies` are other ways to read the text, by the name of its separator. `exact` is as in
+    `remedies` has, by the name of a separator, what else helps with a text of that separator.
+    `exact` is as in `records`.
+
+    Raises ValueError for text whose first lines are separated by another separator. The iterator
+    raises ValueError, with the lines, for records of another length than the first, and as
     `records`.
-
-    Raises ValueError, with the line, as `records` does, and, with all lines, for records of another
-    length, and with the separator for text in which, as its first lines tell, another one separates
-    columns.
     """
     if other := _other_separator(text, separator):
         further = f", or {remedies[other]}" if remedies and other in remedies else ""
@@ -86,7 +88,7 @@ def table(
 
 
 def lines_text(lines: Iterable[int]) -> str:
-    """Return the line of which a sentence speaks, and others like it: `line 3 (also 5 and 9)`."""
+    """Return the first of several lines and a few of the others, as in `line 3 (also 5 and 9)`."""
     first, *others = lines
     shown = [str(line) for line in others[:SHOWN]]
     if left := len(others) - len(shown):
@@ -97,9 +99,10 @@ def lines_text(lines: Iterable[int]) -> str:
 
 
 def _other_separator(text: str, separator: str) -> str | None:
-    """Return the separator by which the first two lines have as many cells, several each.
+    """Return the separator that a text seems to have in place of the given one, None without one.
 
-    None if there is no such, or if `separator` separates cells in both lines.
+    That is the one that splits the first two lines into the same number of cells, at least two.
+    None also if the given separator splits both lines.
     """
     beginning = re.match(r"[\r\n]*([^\r\n]*)[\r\n]*([^\r\n]*)", text)
     lines = list(filter(None, beginning.groups())) if beginning else []

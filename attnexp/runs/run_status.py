@@ -34,7 +34,7 @@ class Status(StrEnum):
 
     @property
     def is_repeated(self) -> bool:
-        """Whether the same command runs such a run again."""
+        """Whether a run with this status is computed again if its command is given again."""
         return self.final and not self.counts_in_means
 
     @property

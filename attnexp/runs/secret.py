@@ -8,19 +8,19 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.settings import clean
 
 MASK = "***"
-"""The text that runs of earlier versions hold in place of a secret."""
+"""The text that runs of earlier versions of attnexp hold in place of a secret."""
 
 NAME = re.compile(
     r".*(passw(or)?d|secret|api_?key|(access|private)_key|(auth|access)_token|credentials)|token",
     re.IGNORECASE,
 )
-"""The names of settings that are secrets."""
+"""The last parts of names by which a setting counts as a secret."""
 
 PASSWORD = re.compile(r"//[^\s/:@]*:(?!\d*/|\$\{oc\.env:\w+\}@)[^\s@]+@")
-"""`user:password@` in an address, but for a variable of the environment in its place."""
+"""A password in an address, as in `//user:password@`, but no variable of the environment."""
 
 REFERENCE = re.compile(r"\$\{oc\.env:\w+\}|\$\{[\w.]+\}|\$\{oc\.decode:\}")
-"""A variable of the environment, another setting, and what is left around a variable."""
+"""What is not text of a value: `${oc.env:NAME}`, another setting, and what is left around these."""
 
 WORD = re.compile(r"[+~]*([\w.@/-]+)=(.*)", re.DOTALL)
 """A setting as a word of a command line."""
@@ -47,10 +47,10 @@ def why_not_stored(name: str, value: object = None) -> str | None:
 
 
 def require_no_secret(settings: Mapping[str, Any]) -> None:
-    """Raise RequestError for text that is a secret in nested settings, which are not resolved.
+    """Raise RequestError for a secret among nested settings that are not yet resolved.
 
-    It is text under the name of one, in lists and groups too, and an address with a password.
-    Interpolations such as `${oc.env:NAME}` are not text.
+    A secret is text under a secret's name, in lists and groups too, or an address with a password.
+    Interpolations such as `${oc.env:NAME}` are no text.
     """
     for name, value in settings.items():
         _check(str(name), value, is_secret(str(name)))
@@ -85,6 +85,6 @@ def _check(path: str, value: Any, secret: bool) -> None:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether a value has text of its own next to references."""
+    """Return whether a value has text besides references."""
     left = REFERENCE.sub("", REFERENCE.sub("", value))
     return left.strip() not in ("", "null", "???")

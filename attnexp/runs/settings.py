@@ -23,7 +23,7 @@ GROUPS = (
 """The groups of settings, in the order in which they are listed."""
 
 DEVICES = "auto, cpu, cuda, cuda:N or mps"
-"""What `device` may be."""
+"""The values that the setting `device` may have."""
 
 Value = str | int | float | bool | None
 """A setting as one cell of a table holds it."""
@@ -32,9 +32,9 @@ UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every setting that is not a group of settings, with its dotted path, in order.
+    """Yield every setting that is not a group, with its dotted path, in order.
 
-    An empty group is a leaf.
+    An empty group is yielded as a setting.
     """
     for name, value in settings.items():
         path = _joined(prefix, name)

@@ -23,7 +23,7 @@ from attnexp.core.errors import nearest_text
 from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
 
 BEGINNING = 12
-"""Digits of a digest that messages show."""
+"""The first digits of a digest, as many as messages show."""
 
 
 SHIPPED = Path(__file__).parents[1] / "data" / "files"
@@ -37,7 +37,9 @@ class SourceError(ValueError):
 def digest(path: str | None) -> str | None:
     """Return the SHA-256 of a file's content in hexadecimal digits, and None for None.
 
-    A file that has not changed is read once. Raises SourceError as `read_source`.
+    A file that has not changed since is not read again.
+
+    Raises SourceError if the file is not there or cannot be read.
     """
     return None if path is None else _digest(path, stamp(_place(path)))
 
@@ -48,10 +50,10 @@ def _digest(path: str, _stamp: tuple[int, ...]) -> str:
 
 
 def read_source(path: str, sha256: str | None) -> bytes:
-    """Return the content of a file that has this digest.
+    """Return the content of a file, if `sha256` is its digest.
 
-    Raises SourceError if there is no file, for a pipe, a device and a folder, for another content,
-    and without a digest.
+    Raises SourceError if the file is not there or is a folder, a pipe or a device, if its content
+    has another digest, and if `sha256` is missing.
     """
     if not sha256:
         raise SourceError(
@@ -81,7 +83,7 @@ def _content(path: str) -> bytes:
 
 
 def _place(path: str) -> str:
-    """Return the path of the file in the file system."""
+    """Return the path in the file system of a file, which `attnexp:FILE` may name."""
     package, _, name = path.partition(":")
     ships = package == "attnexp" and name == os.path.basename(name)
     return str(SHIPPED / name) if ships else path

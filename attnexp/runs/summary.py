@@ -38,7 +38,7 @@ Direction = Literal["lower", "higher"]
 
 
 DEEPEST = 50
-"""Levels of settings within each other that are read: each function that walks them recurses."""
+"""The most levels of nested settings that are read: functions that walk them call themselves."""
 
 
 class NoSummaryError(UnreadableRunError):
@@ -49,30 +49,33 @@ RECORDED = (Status.RUNNING, Status.FINISHED, Status.FAILED, Status.INTERRUPTED)
 
 
 DIVERGED = "TrainingDivergedError: "
-"""The beginning of the error of a run whose numbers became infinite or NaN; see `error_text`."""
+"""The beginning of the error of a run whose numbers became infinite or NaN, see `error_text`."""
 
 
 ENDED = "training ended early: "
-"""How the note begins that says why training ended although epochs were left."""
+"""The beginning of the note that says why training ended although epochs were left."""
 
 LENGTHS = "results count lengths in symbols of the source: "
-"""How the note begins that says which these are for the lengths that were asked for."""
+"""The beginning of the note that says how long the sources are, in symbols, of each test length."""
 
 NATIVE = "native"
-"""The name in `versions` of the compiler of the recurrences, for a run that has called it."""
+"""The key in `versions` of the compiler of the recurrences, if a run called compiled steps."""
 
 
 class Tuning(msgspec.Struct, frozen=True):
     """How settings of a run were chosen by a sweep that tunes each configuration.
 
-    `values` are the values that each tuned setting was tried at, `metric` is the metric of the
-    choice, and `seeds` are the seeds of the runs that were tried. `tuning_run` says that the run
-    is itself one of these, and not one of the runs that are compared. `by_split` says that the
-    choice was made for each compared seed by itself, on the training rows of its own split.
-
-    Up to `beyond` further numbers were tried on each side while the best one was at an end, and the
-    two best, with the numbers that were tried after them, at the seeds `finals` too. `at_end` are
-    the settings whose best number remained at one.
+    - `values` are the values that were tried of each tuned setting.
+    - `metric` is the metric that decided the choice.
+    - `seeds` are the seeds of the runs that were tried.
+    - `tuning_run` says that the run is one of those that were tried, and is not compared itself.
+    - `by_split` says that the choice was made for each compared seed by itself, on the training
+      rows of its own split.
+    - `beyond` is the most further numbers that were tried behind an end of the values, as long as
+      the best number was at that end.
+    - `finals` are further seeds, at which the two best choices and each number behind an end were
+      tried too.
+    - `at_end` are the settings whose best number was at an end to the last.
     """
 
     values: dict[str, list[str]]
@@ -96,14 +99,14 @@ class Tuning(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """An attempt at a run that ended after `updates`, and from which the run went on."""
+    """An earlier attempt at a run, which ended after `updates` updates and was then continued."""
 
     updates: int
     device: str | None
     versions: dict[str, str]
 
     def differences(self, later: "Attempt") -> str:
-        """Return in words the facts in which a later attempt differs from this one."""
+        """Return in words where the versions and the device of a later attempt are others."""
         ours, theirs = ({**each.versions, "device": each.device} for each in (self, later))
         return " and ".join(
             f"{name} {theirs.get(name, 'by PyTorch')} in place of {own}"
@@ -120,11 +123,11 @@ class WrittenFile(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, path: Path) -> "WrittenFile":
-        """Return those of a file. Raises OSError if there is none."""
+        """Return the size and the digest of a file. Raises OSError if there is no file."""
         return cls(path.stat().st_size, digest(path))
 
     def is_changed(self, path: Path) -> bool:
-        """Return whether a file has other content than it had. One that is gone has none."""
+        """Return whether a file has other content by now; False for a file that is gone."""
         try:
             return path.stat().st_size != self.size or digest(path) != self.sha256
         except (OSError, UnreadableRunError):
@@ -136,13 +139,16 @@ Tried = tuple[float, float | None]
 
 
 class WidthCheck(msgspec.Struct, frozen=True):
-    """How a learned width was checked after training.
+    """How a learned width was checked after training, by trying others.
 
-    `row` are other widths that were tried, with their errors over `points` of the `whole` points.
-    `trained` is the width at which training had ended, `found` the best other one, and `learned`
-    that of the run; their errors are over all points. `epoch` is the one after which training
-    started a second time, from `found`; None if it did not. `nearest` says that the narrowest
-    kernel of the row has the lowest error. Of several widths it is their root mean square.
+    - `row` holds other widths, with their errors over `points` of the `whole` points.
+    - `trained` is the width at which training had ended, `found` the best of the others, and
+      `learned` the width of the run. Their errors are over all points.
+    - `epoch` is the last epoch before training started a second time, from `found`; None if it did
+      not.
+    - `nearest` says that the narrowest kernel of the row has the lowest error.
+
+    A width of several dimensions is given as the root mean square of its numbers.
     """
 
     row: list[Tried]
@@ -270,14 +276,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(parts)
 
     def is_of(self, version: int) -> bool:
-        """Return whether the numbers may be compared with those of a results version."""
+        """Return whether the numbers may be compared with those of a results version.
+
+        An imported run may be compared with any.
+        """
         return self.imported is not None or (self.results_version or 0) == version
 
     def write(self, folder: Path) -> None:
-        """Write summary.json, whole or not at all, as JSON that any reader takes.
+        """Write summary.json whole or not at all, as strict JSON.
 
-        NaN and infinities become null, and broken characters `?`. Raises TakenOverError if this
-        process has lost the folder to another.
+        NaN and infinities become null, and characters that UTF-8 cannot hold become `?`.
+
+        Raises TakenOverError if this process has lost the folder to another.
         """
         content = finite(msgspec.to_builtins(self))
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -319,7 +329,7 @@ def written_files(folder: Path) -> dict[str, WrittenFile]:
 
 
 def require_computed(summary: Summary, folder: Path) -> None:
-    """Raise RequestError for a run that was imported, and for one of another results version."""
+    """Raise RequestError for an imported run, and for a run of another results version."""
     if summary.imported is not None:
         raise RequestError(
             f"{folder} was imported, from {clean(summary.imported)}: it has no model and no "
@@ -378,10 +388,10 @@ def _is_deeper(settings: Any, levels: int) -> bool:
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error in a line: its type and its message.
+    """Return an error in one line: its type and its message.
 
-    Of a RequestError, which is a sentence already, the message alone; of a full disk or of memory
-    that PyTorch cannot allocate, a sentence.
+    A RequestError is a sentence already and loses its type. A full disk, and memory that PyTorch
+    cannot allocate, have sentences of their own.
     """
     if isinstance(error, RequestError):
         return str(error)

@@ -24,14 +24,14 @@ FORMATS = (
     (rb"\xff\xfe\0\0|\0\0\xfe\xff", f"UTF-32: {UTF_8}"),
     (rb"\xff\xfe|\xfe\xff", f"UTF-16: {UTF_8}"),
 )
-"""The beginnings of content of other formats, as regular expressions, and the end of a sentence."""
+"""The beginnings of content of other formats, as patterns, each with the end of a message on it."""
 
 
 def as_text(path: Path | str, content: bytes) -> str:
     """Return the text of a UTF-8 file, without a byte order mark.
 
-    Raises ValueError, with its name, for another format that the first bytes tell, and, with the
-    line, for another encoding and a byte of value 0.
+    Raises ValueError for a file of another format, as its first bytes tell, and, with the line, for
+    another encoding and for a byte of value 0.
     """
     for pattern, what in FORMATS:
         if re.match(pattern, content, re.DOTALL):
@@ -50,7 +50,10 @@ def as_text(path: Path | str, content: bytes) -> str:
 
 
 def _likely(content: bytes) -> str:
-    """Return an encoding that content may be in: long text in Latin-1 is rarely valid in GBK."""
+    """Return the encoding that a file may have that is not UTF-8, in words.
+
+    Content that is valid in GB 18030 is taken for East Asian: long text in Latin-1 is rarely valid.
+    """
     try:
         content.decode("gb18030")
     except UnicodeDecodeError:

@@ -29,7 +29,7 @@ from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import leaves, without
 
 NO_CODE = "-"
-"""The digits of the code of a run that needs no module of the user's."""
+"""What `code_digits` returns for a run that needs no module of the user's."""
 
 DIGITS = 12
 """Hexadecimal digits of the digest of a module."""
@@ -39,10 +39,10 @@ INSTALLED = ("site-packages", "dist-packages")
 PYTHON = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 
 MOST_BYTES = 200_000
-"""The most bytes of the texts of a run's own modules that its folder holds."""
+"""The most bytes that a run folder holds of the texts of the user's modules."""
 
 MOST_NAMED = 3
-"""The most places that a remark names."""
+"""The most reads that a warning names."""
 
 
 class _Module(NamedTuple):
@@ -95,8 +95,8 @@ def _with_imports(waiting: set[str]) -> dict[str, str]:
 def write_texts(code: Mapping[str, str], folder: Path) -> None:
     """Write the text of each module of `code` into a run folder, as JSON by the module's name.
 
-    Nothing is written for texts of more than MOST_BYTES, and for a module that is not Python source
-    in the encoding that it declares, or has another digest by now.
+    Nothing is written if one module is not Python source in the encoding that it declares, if one
+    has another digest by now, or if there are more than MOST_BYTES.
     """
     texts: dict[str, str] = {}
     for name, digest in code.items():
@@ -137,7 +137,7 @@ def text_digest(text: str) -> str:
 
 
 def warn_of_reads(modules: Iterable[str]) -> None:
-    """Warn of reads in modules of the user's, which the key does not cover."""
+    """Warn of files and variables that the user's modules read: the key does not cover them."""
     places = [
         f"{module}, line {read.line}: {read.what}"
         for module in modules
@@ -154,7 +154,7 @@ def warn_of_reads(modules: Iterable[str]) -> None:
 
 
 def changed_modules(stored: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the modules that differ, or that only one of two codes has."""
+    """Return the names of the modules whose digest differs, or that only one side has."""
     return sorted(name for name in {*stored, *now} if stored.get(name) != now.get(name))
 
 
@@ -191,14 +191,17 @@ def _spec(name: str, places: list[str] | None) -> ModuleSpec | None:
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, module: str, _stamp: tuple[int, ...]) -> _Module:
-    """Return the digest of a module, the names that it imports, and its reads."""
+    """Return what is known of a module from its file. A file with the same stamp is read once."""
     content = path.read_bytes() if os.path.isfile(path) else b""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     return _module_of(content, package)
 
 
 def _module_of(source: str | bytes, package: str) -> _Module:
-    """Return a module of a package. What is not Python source counts with its bytes."""
+    """Return what is known of a module of a package from its source.
+
+    Content that is not Python source has the digest of its bytes.
+    """
     content = source if isinstance(source, bytes) else source.encode(errors="surrogatepass")
     imports: frozenset[str] = frozenset()
     reads: tuple[Read, ...] = ()
@@ -225,7 +228,7 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def _text(node: Any) -> str:
-    """Return a syntax tree as text, without docstrings and places, alike in all versions of Python.
+    """Return a syntax tree as text without docstrings and line numbers, the same in every Python.
 
     `ast.dump` writes empty fields differently from version to version.
     """

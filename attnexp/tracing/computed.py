@@ -31,13 +31,13 @@ from attnexp.tracing.trace import traced
 from attnexp.training.prepared_run import PreparedRun
 
 SPARE = 8
-"""Points that can be added to a curve."""
+"""How many points a reader can add to a curve."""
 
 ALONG = 120
-"""Queries at which a curve is drawn."""
+"""The number of queries at which a curve is drawn."""
 
 MOST_POINTS = 200
-"""Training points above which a page would compute too long."""
+"""The most training points with which a page computes fast enough."""
 
 
 WRITINGS: dict[type[Writing], str] = {
@@ -46,13 +46,13 @@ WRITINGS: dict[type[Writing], str] = {
     Characters: "characters",
     Words: "words",
 }
-"""The writings that a page knows, by their names in writings.js."""
+"""The writings that a page can read, with their names in writings.js."""
 
 
 def computed(run: PreparedRun, label: Phrase, seed: int) -> CurveModel | SequenceModel:
-    """Return the programs of a restored run, and the facts that a page needs to use them.
+    """Return what a page needs to compute the answers of a restored run: its programs and its data.
 
-    Raises RequestError for a run that a page cannot compute, with the reason.
+    Raises RequestError, with the reason, for a run that a page cannot compute.
     """
     spec = run.dataset.spec
     if isinstance(spec, RegressionSpec):
@@ -87,12 +87,12 @@ def _of_curve(run: PreparedRun, spec: RegressionSpec, label: Phrase, seed: int) 
 
 
 def _truth(run: PreparedRun, grid: Tensor) -> list[float] | None:
-    """Return the curve that the points were drawn around, if it is known."""
+    """Return the curve that the training points were drawn around, None if it is not known."""
     return _numbers(run.dataset.truth(grid[:, 0])) if isinstance(run.dataset, Curve) else None
 
 
 def _scale(columns: Sequence[DataColumn], name: str) -> Scale:
-    """Return the name, mean and deviation by which a page standardises numbers."""
+    """Return how a page standardises a number, called `name` if the data have no columns."""
     if not columns:
         return Scale(name)
     (column,) = columns
@@ -134,7 +134,10 @@ def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec, label: Phrase, seed: int)
 
 
 def _writing_name(writing: Writing) -> str:
-    """Return the name of a writing. Raises RequestError for a class that a page does not know."""
+    """Return the name of a writing in writings.js.
+
+    Raises RequestError for a class of writing that a page does not know.
+    """
     if type(writing) not in WRITINGS:
         known = ", ".join(each.__name__ for each in WRITINGS)
         raise RequestError(f"its texts are made by {type(writing).__name__}, not by one of {known}")
@@ -142,10 +145,10 @@ def _writing_name(writing: Writing) -> str:
 
 
 def _first_source(test: Batch, spec: Seq2SeqSpec) -> tuple[int, str]:
-    """Return the place and text of the first test source whose text is read as its symbols.
+    """Return the index and the text of the first test source that can be typed as it is.
 
-    Spaces are between symbols if they would run together without: Japanese words, for example. The
-    text is empty if there is no such source.
+    That is one whose text is split into its symbols again. The text has spaces between symbols if
+    they would run together without, as in Japanese. It is empty if there is no such source.
     """
     for place, ids in enumerate(test.keys):
         own = symbols(ids[: _length(ids, spec)], spec.source_vocab)
@@ -161,7 +164,7 @@ def _length(ids: Tensor, spec: Seq2SeqSpec) -> int:
 
 
 def _padded(test: Batch, spec: Seq2SeqSpec, source: int, target: int) -> Batch:
-    """Return the first test example with padding up to the longest source and target."""
+    """Return the first test example, padded to the longest source, and an answer just begun."""
     first = test.select(slice(0, 1))
     behind = max(0, source - first.keys.shape[1])
     keys = F.pad(first.keys, (0, behind), value=spec.pad)[:, :source]

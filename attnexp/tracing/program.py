@@ -12,14 +12,17 @@ from attnexp.report.page import Leaf, PageProgram, SiteNode
 from attnexp.tracing.trace import Traced
 
 SITES = ("attnexp.weights", "attnexp.scores")
-"""The operations that name the places at which numbers can be replaced."""
+"""The operations that mark scores and weights that a page can replace."""
 
 KINDS = {torch.bool: "bool", torch.int64: "int", torch.int32: "int"}
-"""Kinds of numbers; all others are `float`."""
+"""The kinds of numbers by their dtype. All other numbers are `float`."""
 
 
 def program_of(traced: Traced) -> PageProgram:
-    """Return a traced graph as plain values. Raises RequestError for one that no page can hold."""
+    """Return a traced graph as plain values.
+
+    Raises RequestError for a graph with a value that a page cannot hold.
+    """
     places: dict[fx.Node, int] = {}
     leaves: list[Leaf] = []
     holders = iter([*traced.parameters.items(), *traced.inputs.items()])
@@ -65,7 +68,7 @@ def require_finite(module: nn.Module, traced: Traced) -> None:
 
 
 def _name(node: fx.Node) -> str:
-    """Return the name of an operation without the namespace of ATen and without `default`."""
+    """Return the name of an operation without its namespace `aten` and its overload `default`."""
     name = str(node.target)
     if name.startswith("<built-in function"):
         return name.removeprefix("<built-in function ").removesuffix(">")
@@ -89,7 +92,7 @@ def _argument(value: Any, places: Mapping[fx.Node, int]) -> Any:
 
 
 def _kind(value: Any) -> tuple[Any, Any]:
-    """Return the shape and the kind of a value, or lists of both for several."""
+    """Return the shape and the kind of a value. For several values, return a list of each."""
     if isinstance(value, Tensor):
         return list(value.shape), KINDS.get(value.dtype, "float")
     if isinstance(value, list | tuple):

@@ -16,7 +16,7 @@ from attnexp.scores.base import Score
 
 @torch.library.custom_op("attnexp::weights", mutates_args=())
 def weights_of(weights: Tensor, valid: Tensor, part: str, layer: int) -> Tensor:
-    """Return the weights as they are. In a graph, the operation names a site."""
+    """Return a copy of the weights. In a graph, this operation marks a site."""
     return weights.clone()
 
 
@@ -27,7 +27,7 @@ def _(weights: Tensor, valid: Tensor, part: str, layer: int) -> Tensor:
 
 @torch.library.custom_op("attnexp::scores", mutates_args=())
 def scores_of(scores: Tensor, part: str, layer: int) -> Tensor:
-    """Return the scores as they are. In a graph, the operation names a site."""
+    """Return a copy of the scores. In a graph, this operation marks a site."""
     return scores.clone()
 
 
@@ -37,7 +37,7 @@ def _(scores: Tensor, part: str, layer: int) -> Tensor:
 
 
 class OfSite(Normalizer):
-    """A normalizer whose scores pass through `scores_of`."""
+    """A normalizer of scores that `scores_of` marks first."""
 
     sums_to_one: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = False
@@ -63,7 +63,9 @@ class OfSite(Normalizer):
 
 
 def marked(model: Architecture) -> Architecture:
-    """Return a copy of a model whose scores and weights are marked at each attention.
+    """Return a copy of a model in which each attention marks its scores and weights as sites.
+
+    Scores are marked where the attention has a normalizer.
 
     Raises RequestError for an attention without an estimator.
     """
@@ -88,9 +90,10 @@ def marked(model: Architecture) -> Architecture:
 
 
 def with_numbers(model: nn.Module) -> nn.Module:
-    """Make the numbers that scores and normalizers were built with tensors, and return the model.
+    """Make tensors of the numbers that scores and normalizers were built with; return the model.
 
-    A number is an attribute with the name of a constructor's argument, such as `width`.
+    Such a number is a float attribute with the name of an argument of the constructor, such as
+    `width`.
     """
     for module in model.modules():
         if isinstance(module, Score | Normalizer):
@@ -102,7 +105,7 @@ def with_numbers(model: nn.Module) -> nn.Module:
 
 
 def numbers_of(model: nn.Module) -> list[str]:
-    """Return the names of the parameters of scores and normalizers that are one number."""
+    """Return the paths of the parameters of scores and normalizers that are one number."""
     return [
         f"{path}.{name}"
         for path, module in model.named_modules()

@@ -25,9 +25,9 @@ FIELDS = ("queries", "keys", "values", "mask")
 
 @dataclass(frozen=True)
 class Traced:
-    """A graph whose inputs are the parameters of a model, and then the fields of a batch.
+    """A graph whose inputs are the parameters of a model, followed by the fields of a batch.
 
-    `outputs` are the names of its outputs: `outputs`, and each attention by its name. `numbers` are
+    `outputs` names the outputs of the graph: `outputs` itself, and each attention. `numbers` are
     the parameters of scores and normalizers that are one number.
     """
 
@@ -39,7 +39,7 @@ class Traced:
 
 
 class Passing(nn.Module):
-    """A model as a module that takes the tensors of a batch by name."""
+    """A model as a module that takes the fields of a batch by name, and returns outputs by name."""
 
     def __init__(self, model: Architecture, batch: Batch) -> None:
         super().__init__()
@@ -52,9 +52,9 @@ class Passing(nn.Module):
 
 
 def traced(model: Architecture, batch: Batch) -> Traced:
-    """Trace the forward pass of a model in evaluation mode on batches of one shape.
+    """Trace the forward pass of a model in evaluation mode, on batches of one shape.
 
-    Raises RequestError as `graph_of`, and for an attention without a normalizer.
+    Raises RequestError as `graph_of`, and for an attention without an estimator.
     """
     tensors = batch.tensors()
     inputs = {name: tensors[name] for name in FIELDS if name in tensors}
@@ -64,10 +64,10 @@ def traced(model: Architecture, batch: Batch) -> Traced:
 def graph_of(module: nn.Module, inputs: Mapping[str, Tensor]) -> Traced:
     """Trace a module that maps inputs by name to outputs by name.
 
-    The numbers of its scores and normalizers are parameters, too, if it can be traced with them.
+    The numbers of its scores and normalizers become parameters too, if the module can be traced so.
 
-    Raises RequestError for a module that looks at its numbers to decide what to compute, and for
-    others that cannot be traced.
+    Raises RequestError for a module whose numbers decide which operations it computes, and for any
+    other module that cannot be traced.
     """
     try:
         return _graph_of(with_numbers(copy.deepcopy(module)), inputs)
@@ -109,7 +109,7 @@ def _decompositions() -> dict[Any, Any]:
 
 @contextmanager
 def _without_autograd() -> Iterator[None]:
-    """Let functions with a derivative of their own run as the operations of their forward pass."""
+    """Let functions with their own derivative run, in the block, as their forward pass alone."""
 
     def apply(cls: Any, *arguments: Any) -> Any:
         return cls.forward(*arguments)

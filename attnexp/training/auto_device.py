@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 LEAST_PAIRS = 2**18
-"""Pairs of training points of a regression up to which `auto` is the CPU: those of 512 points.
+"""Up to this many pairs of training points `device=auto` is the CPU: the pairs of 512 points.
 
-A step of regression launches some 80 kernels, however few its points are.
+A step of regression launches some 80 kernels, however few the points are.
 """
 
 REGRESSION = "attnexp.architectures.kernel_regression.KernelRegression"
@@ -18,9 +18,9 @@ def is_small(pairs: int) -> bool:
 
 
 def may_take_gpu(settings: Mapping[str, Any]) -> bool:
-    """Return whether a run with these settings may compute on a GPU.
+    """Return whether a run with these settings may take any GPU; `cuda:N` names one instead.
 
-    The rows of a table are not known before it is read, so that it may.
+    Data without `num_train`, such as a table that is not yet read, may be large enough for one.
     """
     if settings.get("device") != "auto":
         return settings.get("device") == "cuda"

@@ -10,7 +10,7 @@ Schedule = Callable[[int, int], float]
 
 
 class TrainingDivergedError(RuntimeError):
-    """The loss is no longer a number."""
+    """A loss, a parameter or a metric is infinite or NaN. The message says which."""
 
 
 class NotReplicableError(Exception):

@@ -15,16 +15,17 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """The numbers of two parameters in glibc's malloc.h."""
 
 WRONG_ON_APPLE = "2.8"
-"""The PyTorch whose linear layers are silently wrong there: pytorch/pytorch, issue 161640."""
+"""The PyTorch whose linear layers are silently wrong on Apple: pytorch/pytorch, issue 161640."""
 
 
 def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, str]:
-    """Return the device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and the reason.
+    """Return the device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and the reason for it.
 
-    `pairs` are those of training points of a regression; `auto` takes no GPU for few. It takes no
-    Apple GPU: small models are slower there than on the processor.
+    `pairs` is the number of pairs of training points of a regression: `auto` takes no GPU for few.
+    `auto` never takes an Apple GPU: small models are slower there than on the processor.
 
-    Raises RequestError for another name and for a device that is not available, without fallback.
+    Raises RequestError for another name, and for a device that is not available: no other device
+    takes its place.
     """
     if name == "auto":
         return _best(pairs)
@@ -54,13 +55,12 @@ def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, st
 
 
 def prepare_processor(threads: int) -> None:
-    """Set up this process for training on that many threads of the processor.
+    """Set up this process for training on `threads` threads of the processor.
 
     Numbers too small for a normal float become 0: an operation on them takes many times as long.
-    Memory that a step frees is kept for the next one, up to 64 MiB, if the C library is glibc: by
-    default it returns large pieces to the system, which clears them again at each step. Its own
-    threshold adapts up to the same size, 32 MiB per piece, once a program has freed a piece as
-    large.
+    With glibc, memory that a step frees is kept for the next step, up to 64 MiB. By default glibc
+    returns large pieces to the system, which clears them again at each step. Its own threshold
+    adapts up to the same size, 32 MiB per piece, once a program has freed a piece as large.
     """
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)

@@ -53,9 +53,9 @@ class BestEpoch:
 class ParameterMotion:
     """How far parameters move in an epoch, relative to the longest move of their tensor.
 
-    A tensor is still in an epoch if it moves by no more than `tolerance` times its longest move so
-    far. The distance of a tensor is the largest absolute change of an entry. The first axis of each
-    tensor is one of models that train together. Without a tolerance nothing is still.
+    The move of a tensor is the largest absolute change of one of its entries. A tensor is still in
+    an epoch if its move is at most `tolerance` times its longest move so far. Without a tolerance
+    no tensor is still. The first axis of each tensor is that of the models that train together.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class ParameterMotion:
         self._still = torch.zeros_like(self._longest[0], dtype=torch.int64)
 
     def has_ceased(self) -> list[bool]:
-        """Return, for each model, whether all its tensors were still in this epoch and the last.
+        """Return, for each model, whether all its tensors were still in two epochs in a row.
 
-        One epoch is not enough: Rprop does not move a parameter in the update in which its gradient
-        changes sign.
+        Call this once at the end of each epoch. One still epoch is not enough: Rprop does not move
+        a parameter in the update in which its gradient changes sign.
         """
         if self._tolerance is None:
             return [False] * len(self._still)
@@ -86,7 +86,7 @@ class ParameterMotion:
     def keep(
         self, parameters: Sequence[Shaped[Tensor, "models *_"]], rows: Int[Tensor, " models"]
     ) -> None:
-        """Continue with the models at `rows`, whose parameters are now these."""
+        """Continue with the models at `rows` alone; `parameters` are their tensors from now on."""
         self._parameters = parameters
         self._before = [before[rows] for before in self._before]
         self._longest, self._still = self._longest[:, rows], self._still[rows]
@@ -119,9 +119,9 @@ class ParameterMotion:
 class Target:
     """The validation metric at which training may end, and a count of the epochs at it.
 
-    It is met once `stop_metric` has been at `stop_at` or better after `stop_epochs` epochs in a
-    row. The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
-    Without a `stop_metric` there is no target. `epochs` counts those in a row.
+    The target is met once `stop_metric` has been at `stop_at` or better after `stop_epochs` epochs
+    in a row, which `epochs` counts. The metric of one head, such as `gold_mass.layer1.head2`, has
+    the direction of the metric. Without a `stop_metric` there is no target.
 
     Raises ValueError if the data have no validation set, and for a metric that is not validated or
     does not rank.
@@ -145,7 +145,7 @@ class Target:
     def update(self, validation: Mapping[str, float]) -> None:
         """Record the validation of an epoch.
 
-        Raises ValueError if it does not measure `stop_metric`.
+        Raises ValueError if `validation` has no `stop_metric`.
         """
         name, goal = self._settings.stop_metric, self._settings.stop_at
         if name is None or goal is None:
@@ -159,7 +159,7 @@ class Target:
 
     @property
     def reached(self) -> str:
-        """The target and the value at which it was reached, or an empty text while it was not."""
+        """A clause that says that the target was reached, an empty text before."""
         needed = self._settings.stop_epochs
         if self._settings.stop_metric is None or self.epochs < needed:
             return ""

@@ -18,18 +18,19 @@ from attnexp.training.stop import Stop
 from attnexp.training.width_check import check_width, keep_better, started_again
 
 Way = Callable[[Recording, PreparedRun, State | None], Iterator[Epoch]]
-"""Returns the epochs of a run that goes on from a state of its training, or begins."""
+"""A way to train: returns the epochs of a run, from a state of its training or from the start."""
 
 ALONE = "batched=true, but this run was trained by itself"
-"""The start of the note of a run that cannot train as a replica."""
+"""The beginning of the note of a run that cannot train as a replica."""
 
 
 def execute(run: PreparedRun, folder: Path, draws: bool = False) -> Summary:
     """Train, evaluate and record a run in its folder, and return its summary.
 
-    With `draws` its pictures are drawn; if this fails, the run does not fail, and the summary has a
-    note. An error that ends the run early is written into the summary and into the log, and raised
-    again.
+    With `draws` the pictures of the run are drawn too. A failure of drawing adds a note and does
+    not end the run.
+
+    An error that ends the run early is written into the summary and the log, and raised again.
     """
     stop = Stop()
     with stop.handling_signals():
@@ -46,7 +47,7 @@ def execute(run: PreparedRun, folder: Path, draws: bool = False) -> Summary:
 
 
 def train(record: Recording) -> None:
-    """Fit the model of a run, and record each epoch."""
+    """Train the model of a run, record each epoch and show the progress."""
     run = record.run
     label = f"seed {run.config['seed']}: epoch"
     size = len(run.dataset.train)
@@ -67,9 +68,10 @@ def train(record: Recording) -> None:
 
 
 def epochs(record: Recording, pulse: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
-    """Fit the model of a run and yield its epochs, as a replica with `batched`.
+    """Train the model of a run and yield its epochs, of a second start too.
 
-    If it cannot train as one, a note has the reason. `pulse` is called after each update.
+    A run with `batched` trains as a replica. If that is not possible, the run trains by itself, and
+    a note has the reason. `pulse` is called after each update of a run by itself.
     """
     way = partial(_alone, pulse=pulse)
     if record.run.config["batched"]:
@@ -87,9 +89,10 @@ def epochs(record: Recording, pulse: Callable[[], None] = lambda: None) -> Itera
 
 
 def trained_again(record: Recording, way: Way) -> Iterator[Epoch]:
-    """Check the learned width of a run that has trained, and train from a better one.
+    """Check the learned width of a run that has trained, and train again from a better one.
 
-    Yields the epochs of the second time. The better of its start and its end is kept.
+    Yields the epochs of the second training. The model keeps the state at the second start or at
+    its end, whichever has the lower error.
     """
     run, last = record.run, record.last_row
     second = None if record.checkpoint is None else record.checkpoint.second
@@ -107,7 +110,7 @@ def trained_again(record: Recording, way: Way) -> Iterator[Epoch]:
 
 
 def _either_time(record: Recording, way: Way, state: State | None) -> Iterator[Epoch]:
-    """Continue a training from a state of its first or second time, or begin it."""
+    """Return the epochs of a training that begins, or goes on before or after a second start."""
     second = None if state is None else SecondStart.of(state)
     run = record.run if second is None else started_again(record.run, second)
     return way(record, run, state)

@@ -19,17 +19,17 @@ from attnexp.training.optimizers import OwnOptimizer
 log = logging.getLogger(__name__)
 
 WARM_UPS = 2
-"""Batches of each shape that are worked on before the rehearsal."""
+"""The batches of each shape that are computed eagerly before the rehearsal."""
 
 TOLERANCE = 1e-2
-"""Largest relative difference of a replay from the eager step that counts as rounding.
+"""The largest relative difference of a replay from the eager work that counts as rounding.
 
 bfloat16 sums in another order differ by as much. A graph that lacks a kernel, reads stale memory or
 keeps an old learning rate differs by far more.
 """
 
 Work = Callable[[Any], Float[Tensor, "*models"]]
-"""A computation on `Parts`. It keeps its state for the next ones in tensors, updated in place."""
+"""A computation on `Parts`. State that the next call needs is in tensors, updated in place."""
 
 Shapes = tuple[tuple[str, torch.Size], ...]
 
@@ -41,24 +41,26 @@ class Parts(Protocol):
     def __len__(self) -> int: ...
 
     def parts(self) -> dict[str, Tensor]:
-        """Return the tensors that it is made of, by name."""
+        """Return the tensors of the input by name."""
         ...
 
     def with_parts(self, parts: Mapping[str, Tensor]) -> "Parts":
-        """Return the same, made of these tensors."""
+        """Return an input of the same kind with these tensors."""
         ...
 
 
 class Captured:
     """Does the same work on every batch, as a CUDA graph for each shape of batch.
 
-    The first batches of a shape are worked on eagerly: PyTorch asks for this before a capture,
-    because libraries set themselves up when they are first called. They count like all others, and
-    recording computes nothing. The last of them is a rehearsal. On the next one the graph is
-    compared with the eager work from the same state: loss, gradients and the changes of parameters
-    must agree to rounding, and those of the eager work stay. Work that waits for the GPU, cannot be
-    recorded, or has a graph with other results stays eager from then on. The terminal and the log
-    then say so, with `name`.
+    The first WARM_UPS batches of a shape are worked on eagerly: PyTorch asks for this before a
+    capture, because libraries set themselves up when they are first called. The next batch is a
+    rehearsal, also eager, which finds work that waits for the GPU. On the batch after that the
+    graph is recorded, which computes nothing, and compared with the eager work from the same state:
+    loss, gradients and the changes of parameters must agree to rounding. The results of the eager
+    work count. Later batches of the shape replay the graph.
+
+    Work that waits for the GPU, cannot be recorded, or has a graph with other results stays eager
+    from then on, which the terminal and the log say with `name`.
 
     The work may change the tensors of `model` and the state of `optimizer`, and draw from the
     generators of the model's modules.
@@ -114,7 +116,10 @@ class Captured:
         return inputs, replay
 
     def _compared(self, batch: Parts, replay: Callable[[], Tensor]) -> Tensor:
-        """Do the work on a batch eagerly, after a replay that is undone; compare both results."""
+        """Replay the graph, undo that, do the work on the batch eagerly, and compare both.
+
+        Returns the result of the eager work.
+        """
         tensors = [*self._model.parameters(), *self._model.buffers()]
         state = [*tensors, *_state_tensors(self._optimizer)]
         before = [tensor.detach().clone() for tensor in state]
@@ -166,7 +171,7 @@ class CudaRecorder:
             return work()
 
     def rehearse(self, work: Callable[[], Tensor]) -> Tensor:
-        """Do the work in the same way. Raises RuntimeError if it waits for the GPU."""
+        """Do the work as `warm_up` does. Raises RuntimeError if the work waits for the GPU."""
         before = torch.cuda.get_sync_debug_mode()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Synchronization debug mode")  # is a prototype
@@ -179,9 +184,10 @@ class CudaRecorder:
     def record(self, work: Callable[[], Tensor]) -> Callable[[], Tensor]:
         """Return a function that launches the work as one graph.
 
-        It reads the tensors that the work reads now, and leaves each parameter with the gradient
-        that this graph writes. Recording computes nothing. Raises RuntimeError for work that cannot
-        be recorded.
+        The graph reads the tensors that the work reads now. A launch leaves each parameter with the
+        gradient that this graph writes. Recording computes nothing.
+
+        Raises RuntimeError for work that cannot be recorded.
         """
         graph = torch.cuda.CUDAGraph()
         for generator in _held(self._model):
@@ -202,7 +208,7 @@ class CudaRecorder:
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
-        """Run a block on the stream for recording, in order with the work on the other one."""
+        """Run a block on the stream for recording, after earlier work and before later work."""
         current = torch.cuda.current_stream(self._stream.device)
         self._stream.wait_stream(current)
         try:
@@ -215,7 +221,7 @@ class CudaRecorder:
 def relative_difference(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
     """Return |ones - others| / |others|, with the Euclidean norm over the entries of all tensors.
 
-    It is 0 if both are 0, and infinite if their shapes differ.
+    The result is 0 if all are equal, and infinite if shapes differ or only `others` are 0.
     """
     if [each.shape for each in ones] != [each.shape for each in others]:
         return torch.inf

@@ -32,13 +32,13 @@ from attnexp.training.updates import Gradient, training_step
 
 
 class Training:
-    """Trains the model of a run in place. It can be interrupted after any update, and resumed.
+    """Trains the model of a run in place. Training can stop after any update, and be resumed.
 
     The learning rate of step s of n planned ones is lr * schedule(s, n). On a GPU the steps run as
     CUDA graphs unless `graphs` is false.
 
-    `state` is an earlier result of the method `state`: a training that continues from it has the
-    bits of one that was never interrupted.
+    `state` is an earlier result of the method `state`: a training that continues from there has the
+    same bits as one that was never interrupted.
 
     Raises ValueError if the model has no parameters to train, and for a `stop_metric` that `Target`
     refuses. A state of another training may raise any error.
@@ -121,10 +121,10 @@ class Training:
 
 
 class EpochLosses:
-    """The losses of the updates of an epoch, at most `updates` of them, of one model or of many.
+    """The losses of an epoch's updates, of one model or of several; an epoch has at most `updates`.
 
-    They are in one tensor. A small tensor kept from each update would split the large blocks that
-    the update frees, and the memory of the process would grow with every update.
+    All losses are in one tensor. A small tensor kept from each update would split the large blocks
+    that the update frees, and the memory of the process would grow with every update.
     """
 
     def __init__(self, updates: int) -> None:
@@ -147,8 +147,8 @@ class EpochLosses:
 class RunProgress:
     """The progress of one run: its updates, its epochs, and whether training is over.
 
-    `step` counts the updates, of which the budgets allow `planned`. Of a run that trains a second
-    time they are those of this time; its rows and its state count those of both.
+    `step` counts the updates, of which the budgets allow `planned`. In a run that trains a second
+    time both count from the second start; the rows and the state count from the first.
     """
 
     def __init__(self, run: PreparedRun) -> None:
@@ -192,11 +192,11 @@ class RunProgress:
         norm: float,
         finite: bool,
     ) -> Epoch:
-        """Validate at the end of an epoch, and return its row; training may be over then.
+        """Validate at the end of an epoch, and return its row. Sets `over` if training has ended.
 
-        `losses` are those of the epoch's updates, `rate` is the learning rate of the last one and
-        `norm` the length of the longest gradient, if gradients are clipped. `finite` says whether
-        all parameters are.
+        `losses` are those of the epoch's updates, and `rate` is the learning rate of the last one.
+        `norm` is the length of the longest gradient, if gradients are clipped. `converged` says
+        that no parameter moves any more, `finite` that no parameter is infinite or NaN.
         """
         self._epoch += 1
         loss = float(losses.mean())
@@ -233,9 +233,9 @@ class RunProgress:
         )
 
     def require_finite(self, rate: float) -> None:
-        """Raise TrainingDivergedError if a loss or parameter of the last epoch is not finite.
+        """Raise TrainingDivergedError if a loss or parameter of the last epoch was infinite or NaN.
 
-        `rate` is the learning rate before the schedule.
+        `rate` is the learning rate before the schedule, which the message advises to lower.
         """
         if self._fault:
             advice = (
@@ -284,7 +284,10 @@ def validate(run: PreparedRun) -> Mapping[str, float]:
 
 
 def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Batch]:
-    """Yield the examples of a batch in random order, `size` at a time, or the batch if all fit."""
+    """Yield the examples of a batch in random order, `size` at a time.
+
+    A batch of at most `size` examples is yielded whole and in its own order.
+    """
     if size >= len(whole):
         yield whole
         return

@@ -18,9 +18,9 @@ RNN = "attnexp.architectures.rnn.Rnn"
 
 @dataclass(frozen=True)
 class NativeSteps:
-    """The compiler of the steps that a model's recurrences call, None if PyTorch computes them.
+    """What computes the recurrences of a model: the `compiler` of its steps, None for PyTorch.
 
-    `notes` has the reason if they were to be compiled and could not.
+    `notes` has the reason if steps were to be compiled and could not be.
     """
 
     compiler: str | None = None
@@ -31,9 +31,11 @@ PYTORCH = NativeSteps()
 
 
 def choose_native_steps(model: "Architecture", settings: Mapping[str, Any]) -> NativeSteps:
-    """Let the recurrences of a model call the compiled steps, if the settings of a run allow it.
+    """Let a model's recurrences call compiled steps if the settings of a run allow it.
 
-    Raises RequestError for `native=true` if the compiled steps cannot be called.
+    Returns what computes them from now on.
+
+    Raises RequestError for `native=true` if compiled steps cannot be called.
     """
     from attnexp.architectures.recurrence.native.library import load, use
 
@@ -53,9 +55,9 @@ def choose_native_steps(model: "Architecture", settings: Mapping[str, Any]) -> N
 
 
 def ask_compiler(runs: Iterable[Mapping[str, Any]]) -> None:
-    """Have the steps compiled if a run on a CPU with such settings calls them.
+    """Compile the steps before runs begin, if one of them may call the compiled steps.
 
-    A note says why they cannot be, once in a process.
+    A warning says, once in a process, why the steps cannot be compiled.
     """
     asked = [settings["native"] for settings in runs if _may_call(settings)]
     try:
@@ -82,7 +84,7 @@ def _may_call(settings: Mapping[str, Any]) -> bool:
 
 
 def _lacking(model: "Architecture", settings: Mapping[str, Any]) -> str | None:
-    """Return the first need of the compiled steps that a run does not meet."""
+    """Return the first condition for compiled steps that a run does not meet, None without one."""
     from attnexp.architectures.recurrence.native.library import Recurrent
 
     if not any(isinstance(module, Recurrent) for module in model.modules()):

@@ -11,14 +11,14 @@ from torch.optim import Optimizer
 from attnexp.scores.base import require_positive
 
 GROW, SHRINK, SMALLEST = 1.2, 0.5, 1e-6
-"""The factors of a step whose gradient keeps and changes its sign, and the smallest step."""
+"""The factors of a step if the sign of its gradient stays or changes, and the smallest step."""
 
 
 class OwnOptimizer(ABC):
-    """An optimizer that does not derive from PyTorch's.
+    """An optimizer that does not derive from `torch.optim.Optimizer`.
 
-    Every one that does imports PyTorch's compiler, which takes as long as the import of torch
-    itself: most of the time of small runs.
+    An optimizer that does derive from it imports PyTorch's compiler, which takes as long as the
+    import of torch itself: most of the time of small runs.
     """
 
     param_groups: list[dict[str, Any]]
@@ -28,7 +28,7 @@ class OwnOptimizer(ABC):
     def step(self, closure: Callable[[], Tensor]) -> Tensor:
         """Update the parameters once, and return the loss that `closure` computes.
 
-        `closure` also computes the gradients. A parameter without one stays as it is.
+        `closure` also computes the gradients. A parameter without a gradient stays as it is.
         """
         loss = closure()
         for group in self.param_groups:
@@ -37,17 +37,19 @@ class OwnOptimizer(ABC):
 
     @abstractmethod
     def _update(self, parameters: Sequence[Tensor], group: Mapping[str, Any]) -> None:
-        """Update parameters of a group, which have gradients."""
+        """Update the parameters of a group, all of which have a gradient."""
 
 
 class Rprop(OwnOptimizer):
     """Resilient backpropagation, with a separate first step for parameters that are one number.
 
     Riedmiller and Braun (1993): an entry moves by its own step, against the sign of its gradient.
-    The step grows by 1.2 while the sign stays and halves when it changes; the entry does not move
-    in that update. It is made for the full batch. `lr` is the first step of matrices and vectors,
-    `scalar_lr` that of scalars such as a kernel's width, which have another scale, and `max_step`
-    the largest step. The updates are those of `torch.optim.Rprop`, bit for bit.
+    The step grows by 1.2 while the sign stays. When the sign changes, the step halves and the entry
+    does not move in that update. Rprop is made for the full batch.
+
+    `lr` is the first step of vectors and matrices, `scalar_lr` the first step of scalars such as a
+    kernel's width, which have another scale, and `max_step` is the largest step. The updates are
+    those of `torch.optim.Rprop`, bit for bit.
 
     Raises ValueError for a step that is not positive.
     """
@@ -145,7 +147,7 @@ class Adam(OwnOptimizer):
             )
 
     def _state_of(self, parameter: Tensor, group: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Return the state of a parameter, zeros before its first update."""
+        """Return the optimizer's state of a parameter. Before the first update, all of it is 0."""
         state = self.state.get(parameter)
         if state is None:
             place = parameter.device if group["fused"] else torch.device("cpu")
@@ -175,7 +177,7 @@ class Adam(OwnOptimizer):
 
 
 OptimizerFactory = Callable[..., Optimizer | OwnOptimizer]
-"""Builds an optimizer when called with `params`."""
+"""Builds an optimizer of the parameters that are given as `params`."""
 
 
 def reads_rate_once(optimizer: object) -> bool:
@@ -184,9 +186,10 @@ def reads_rate_once(optimizer: object) -> bool:
 
 
 def with_first_step(make: OptimizerFactory, parameter: Tensor, step: float) -> OptimizerFactory:
-    """Return a factory whose Rprop begins with this step of a parameter, or with its largest.
+    """Return a factory of the same optimizer, with another first step of one parameter for Rprop.
 
-    Other optimizers have no first step, and keep their rate.
+    The step is `step`, but no more than the largest step of the optimizer. Optimizers other than
+    Rprop have no first step, and keep their rate.
     """
 
     def made(params: Iterable[nn.Parameter]) -> Optimizer | OwnOptimizer:
@@ -213,10 +216,10 @@ ELEMENTWISE = frozenset(
         ),
     }
 )
-"""The optimizers that update each number by itself and its own gradients alone."""
+"""The optimizers in which the update of a number depends on its own gradients alone."""
 
 
 def is_elementwise(optimizer: object) -> bool:
-    """Return whether an optimizer is known to update each number by itself."""
+    """Return whether an optimizer is known to update each number by its own gradients alone."""
     kind = type(optimizer)
     return f"{kind.__module__}.{kind.__qualname__}" in ELEMENTWISE

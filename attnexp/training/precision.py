@@ -10,12 +10,12 @@ import torch
 from attnexp.core.errors import RequestError
 
 Autocast = Callable[[], AbstractContextManager[object]]
-"""Makes the block in which a model computes."""
+"""Returns the context in which a model computes."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """The dtype of parameters and data, and the block in which a model computes with them."""
+    """The dtype of parameters and data, and the context in which a model computes with them."""
 
     dtype: torch.dtype
     autocast: Autocast

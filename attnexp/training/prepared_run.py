@@ -22,10 +22,12 @@ from attnexp.training.second_start import SecondStart
 class PreparedRun:
     """A run that is built and has not begun.
 
-    `config` is the configuration with every value, `opening` the summary that is written when the
-    run begins, without values from the environment. `untrained` makes models of the
-    same shape with other first parameters, one at a time. `second` is set if the run has trained,
-    and trains a second time.
+    - `config` is the configuration with every value resolved.
+    - `opening` is the summary that is written when the run begins, without values from the
+      environment.
+    - `order` draws the order of the examples.
+    - `untrained` makes models of the same shape with other first parameters, one at a time.
+    - `second` is the second start of a run that has trained and trains again, else None.
     """
 
     config: Mapping[str, Any]
@@ -52,12 +54,12 @@ class PreparedRun:
 
 
 def trainable(model: Architecture) -> bool:
-    """Return whether there is a parameter to train."""
+    """Return whether a model has a parameter to train."""
     return any(parameter.requires_grad for parameter in model.parameters())
 
 
 def nothing_to_train(run: PreparedRun) -> str:
-    """Return the reason why training would change nothing, or an empty text if it would."""
+    """Return why training would change nothing, or an empty text if it would change something."""
     if not trainable(run.model):
         return f"model={run.chosen['model']} has no parameters here"
     example = run.dataset.train.select(slice(1))

@@ -11,11 +11,11 @@ class Constant:
 
 
 class Cosine:
-    """factor = (1 + cos(pi t)) / 2, with t the share of updates done; a linear rise comes first.
+    """factor = (1 + cos(pi t)) / 2, after a linear rise; t is the share of the later updates done.
 
     Loshchilov and Hutter (2017), equation 5, one period without restarts. `warmup` is the share of
-    the updates in which the factor rises linearly: of n such updates it is 1/n at the first and 1
-    at the last. t counts from there.
+    the updates in which the factor rises linearly: of n such updates the factor is 1/n at the first
+    and 1 at the last.
 
     Raises ValueError for a warmup outside [0, 1).
     """

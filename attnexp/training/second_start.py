@@ -11,10 +11,12 @@ from attnexp.training.state import State
 
 @dataclass(frozen=True)
 class SecondStart:
-    """Where a training starts a second time.
+    """The place from which a training starts a second time.
 
-    `check` has found the better width, `before` are the epochs, the steps and the seconds of the
-    first time, `model` the parameters to start from, and `step` is the first step of the width.
+    - `check` is the check that found a better width.
+    - `before` are the epochs, the updates and the seconds of the first training.
+    - `model` has the parameters to start from.
+    - `step` is the first step of the width, for Rprop.
     """
 
     check: WidthCheck
@@ -23,15 +25,15 @@ class SecondStart:
     step: float
 
     def state(self) -> State:
-        """Return its content for a checkpoint."""
+        """Return the second start as plain values and tensors, for a checkpoint."""
         check = msgspec.to_builtins(self.check)
         return {"check": check, "before": self.before, "model": self.model, "step": self.step}
 
     @classmethod
     def of(cls, training: State) -> "SecondStart | None":
-        """Return that of the state of a training, None for one that has not started again.
+        """Return the second start in the state of a training, None if the training has none.
 
-        Raises an error for content that `state` has not returned.
+        Raises an error for content that `state` did not return.
         """
         if (own := training.get("second")) is None:
             return None

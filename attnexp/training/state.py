@@ -21,9 +21,9 @@ class WrongStateError(Exception):
 
 @contextmanager
 def restored_on_error(model: nn.Module, order: torch.Generator) -> Iterator[None]:
-    """Give a model, its generators and the order of its examples their old states on an error.
+    """Undo, on an error in the block, what it changed: a model, its generators and the order.
 
-    Raises WrongStateError then; NotReplicableError is raised as it is.
+    Raises WrongStateError in place of the error; NotReplicableError is raised as it is.
     """
     tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     random, order_state = random_states(model), order.get_state()
@@ -40,7 +40,7 @@ def restored_on_error(model: nn.Module, order: torch.Generator) -> Iterator[None
 
 
 def random_states(model: nn.Module) -> State:
-    """Return the states of the generators that a model and PyTorch draw from."""
+    """Return the states of PyTorch's global generator and of those in a model's modules."""
     return {
         "global": torch.get_rng_state(),
         "modules": {path: generator.get_state() for path, generator in _generators(model)},
@@ -49,7 +49,10 @@ def random_states(model: nn.Module) -> State:
 
 
 def set_random_states(model: nn.Module, states: State) -> None:
-    """Set the states of the generators: those of a GPU on the GPU that the model is on."""
+    """Set the states that `random_states` returned.
+
+    A generator that was on a GPU is set up on the GPU that the model is on.
+    """
     torch.set_rng_state(states["global"])
     own = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
     for path, state in states["modules"].items():
@@ -68,12 +71,12 @@ def _generators(model: nn.Module) -> Iterator[tuple[str, torch.Generator]]:
 
 
 def optimizer_state(optimizer: Optimizer | OwnOptimizer) -> list[State]:
-    """Return an optimizer's state of each of its parameters, group by group."""
+    """Return an optimizer's state of each parameter, in the order of its groups."""
     return [dict(optimizer.state.get(parameter, {})) for _, parameter in _parameters(optimizer)]
 
 
 def load_optimizer_state(optimizer: Optimizer | OwnOptimizer, states: Sequence[State]) -> None:
-    """Set the state of a new optimizer. Raises ValueError for another number of parameters."""
+    """Set the state of a new optimizer. Raises ValueError if `states` are not one per parameter."""
     for (group, parameter), state in zip(_parameters(optimizer), states, strict=True):
         if state:
             optimizer.state[parameter] = {
@@ -87,7 +90,10 @@ def _parameters(optimizer: Optimizer | OwnOptimizer) -> Iterator[tuple[Mapping[s
 
 
 def _placed(value: Any, parameter: Tensor, group: Mapping[str, Any], name: str) -> Any:
-    """Return a value on the device of its parameter; PyTorch counts steps on the CPU if it can."""
+    """Return a value of an optimizer's state on the device of its parameter.
+
+    A count of steps stays on the CPU, as in PyTorch, unless the group is capturable or fused.
+    """
     if isinstance(value, list):
         return [_placed(entry, parameter, group, name) for entry in value]
     if not isinstance(value, Tensor):

@@ -10,10 +10,10 @@ from types import FrameType
 from attnexp.core.errors import causes
 
 PATIENCE = 3.0
-"""Seconds from a signal until a run ends within the current update."""
+"""Seconds after the first signal until work that has not ended is stopped within its update."""
 
 HAS_ALARM = hasattr(signal, "setitimer")
-"""False on Windows."""
+"""Whether the system has timers that send a signal: not on Windows."""
 
 SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -21,7 +21,7 @@ SIGNALS = tuple(
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has ended the work: Ctrl-C, or one from a scheduler or a closed terminal."""
+    """A signal has ended the work: Ctrl-C, a scheduler's, or that of a closed terminal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -34,18 +34,18 @@ class Stopped(KeyboardInterrupt):
 class NumpyFirst:
     """Imports numpy whenever torch is imported, just before it.
 
-    Else torch imports it from C, where a signal that comes in the meantime is swallowed.
+    Otherwise torch imports numpy from C, where a signal that comes in the meantime is lost.
     """
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
-        """Find no module."""
+        """Import numpy if `name` is torch. Finds no module, so that other finders are asked."""
         if name == "torch":
             import numpy  # noqa: F401
 
 
 def install_handlers() -> None:
-    """Raise Stopped in this process if a scheduler or a closed terminal would kill it."""
+    """Let the signals of schedulers and closed terminals raise Stopped, and not kill."""
     sys.meta_path.insert(0, NumpyFirst)
     for number in SIGNALS:
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -69,12 +69,12 @@ def _raise(number: int, _: FrameType | None) -> None:
 
 
 class Stop:
-    """A request to stop, set by Ctrl-C or SIGTERM.
+    """A request to stop, set by a signal such as Ctrl-C or SIGTERM.
 
-    Within `handling_signals` and `deferred`, the first signal sets the request, which the work
-    checks between updates. Work that has not ended three seconds later, or at a second signal, is
-    ended by Stopped; on Windows, only a second signal does that. Signals reach only the main
-    thread. One that the process ignores, as under nohup, stays ignored.
+    Within both `handling_signals` and `deferred`, the first signal sets the request, which the work
+    checks between updates. Stopped ends work that goes on three seconds later, or at a second
+    signal; on Windows, only at a second signal. Signals reach only the main thread. A signal that
+    the process ignores, as under nohup, stays ignored.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Stop:
 
     @contextmanager
     def handling_signals(self) -> Iterator[None]:
-        """Handle the signals during the block."""
+        """Handle signals during the block. Outside `deferred`, a signal raises Stopped at once."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -103,7 +103,7 @@ class Stop:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Let the block check for a request itself, by `raise_if_requested`."""
+        """Let a signal only set the request; the block calls `raise_if_requested` itself."""
         self._deferred = True
         try:
             yield

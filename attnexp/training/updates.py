@@ -20,14 +20,14 @@ from attnexp.training.precision import Autocast
 log = logging.getLogger(__name__)
 
 Step = Callable[[Batch, float], Float[Tensor, ""]]
-"""Updates the parameters on a batch, the learning rate scaled by a factor; returns the loss."""
+"""Updates the parameters on a batch, at a factor times the learning rate, and returns the loss."""
 
 
 class Gradient:
     """Computes the loss of a batch and its gradient, scaled down to the length `clip_norm`.
 
-    An optimizer may call it several times within one step. `longest` is the length of the longest
-    gradient before it was scaled, as long as nobody sets it back to 0.
+    An optimizer may call this several times within one step. `longest` is the length of the longest
+    gradient before scaling, since the last time that `longest` was set to 0.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class EagerStep:
         self._rates = [group["lr"] for group in optimizer.param_groups]
 
     def __call__(self, batch: Batch, factor: float) -> Float[Tensor, ""]:
-        """Update the parameters, and return the loss before."""
+        """Update the parameters, and return the loss before the update."""
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
         return _update(self._optimizer, self._gradient, batch)
@@ -72,8 +72,8 @@ class EagerStep:
 class CapturedStep:
     """Launches a step as one CUDA graph: forward, loss, backward, clipping and update.
 
-    The optimizer must be one that `keeps_to_the_device`. The graph reads its learning rates from
-    tensors.
+    The optimizer must be one that `keeps_to_the_device`. Its learning rates become tensors, which
+    the graph reads.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class CapturedStep:
         self._update = Captured("the training step", work, recorder, gradient.model, optimizer)
 
     def __call__(self, batch: Batch, factor: float) -> Float[Tensor, ""]:
-        """Update the parameters, and return the loss before."""
+        """Update the parameters, and return the loss before the update."""
         for group, rate in zip(self._groups, self._rates, strict=True):
             group["lr"].fill_(rate * factor)
         return self._update(batch)
@@ -102,7 +102,7 @@ def _update(optimizer: Optimizer | OwnOptimizer, gradient: Work, batch: Batch) -
 def training_step(
     gradient: Gradient, optimizer: Optimizer | OwnOptimizer, graphs: bool = True
 ) -> Step:
-    """Return the step for the model's device: with `graphs` CUDA graphs on a GPU, else eager steps.
+    """Return the step for the model's device: a CUDA graph on a GPU with `graphs`, else eager.
 
     If the update cannot be part of a graph, only the gradient is a graph.
     """
@@ -119,10 +119,11 @@ def training_step(
 def keeps_to_the_device(optimizer: Optimizer | OwnOptimizer) -> bool:
     """Return whether an optimizer updates by tensor operations on the parameters' device alone.
 
-    Its groups then have `capturable`, PyTorch's name for this. The setting is turned on here for a
-    fused optimizer of PyTorch or of attnexp that has it, before its first step, but not for a
-    user's. Without `fused` it is not turned on: PyTorch would divide by the rate, which may be 0.
-    Nor is it in double precision: PyTorch would compute the step's bias correction in float32.
+    All groups of such an optimizer have `capturable`, PyTorch's name for this. Call this before the
+    first step: it turns `capturable` on for a fused optimizer of PyTorch or of attnexp that has the
+    setting, but not for a user's. Without `fused` it stays off: PyTorch would divide by the rate,
+    which may be 0. In double precision it stays off: PyTorch would compute the step's bias
+    correction in float32.
     """
     groups = optimizer.param_groups
     single = all(p.dtype == torch.float32 for group in groups for p in group["params"])

@@ -21,26 +21,29 @@ from attnexp.training.second_start import SecondStart
 from attnexp.training.width_search import EVALUATIONS, VALLEYS, row_of_widths, valleys
 
 BETTER = 0.99
-"""The share of the error of the trained width below which training starts a second time."""
+"""Training starts a second time at an error below this share of the error of the trained width."""
 
 FLAT = 1e-3
-"""The share by which errors that are equal differ by rounding."""
+"""Errors that differ by at most this share count as equal: rounding alone may cause as much."""
 
 FREE = 2**26
-"""Pairs of query and key that all widths together may always compare: half a second."""
+"""The pairs of query and key that the check may always compare, over all widths: half a second."""
 
 WHOLE = 2 + VALLEYS
-"""The most widths that are judged by every point: before, after, and the best of each valley."""
+"""The most widths that are judged by every point: first, last, and the best of each valley."""
 
 REACHED = 10
-"""Pairs in the tiles of an update for each that is compared, about, once its width is trained."""
+"""An update by tiles compares about one in this many pairs, once its width is trained."""
 
 GAPS = 2**24
-"""Pairs of inputs whose distances say how near the next input is."""
+"""The most pairs of inputs whose distance `spread_of` computes."""
 
 
 class LearnedWidth:
-    """The width of a kernel as one number: its size, that of all widths by one factor."""
+    """The widths of a kernel as one number, their `size`, with fixed proportions among them.
+
+    The size is the root mean square of the widths.
+    """
 
     def __init__(self, parameter: nn.Parameter) -> None:
         self.parameter = parameter
@@ -50,18 +53,19 @@ class LearnedWidth:
         self._trained = parameter.detach().clone()
 
     def set(self, size: float) -> None:
-        """Give the kernel widths of this size, in the same proportions."""
+        """Set the kernel's widths to this size, in the proportions that they had at first."""
         self.parameter.detach().copy_(self._shape * size)
 
     def restore(self) -> None:
-        """Give the kernel the widths that it had, to the bit."""
+        """Set the kernel's widths to what they were at first, to the bit."""
         self.parameter.detach().copy_(self._trained)
 
 
 def learned_width(model: Architecture) -> nn.Parameter | None:
-    """Return the learned width of a kernel that compares the inputs, if it is to be checked.
+    """Return the learned width of a kernel that compares the inputs, None without one to check.
 
-    A score declares it as the shipped kernels do: it is `width`, and among the `even` parameters.
+    A score has such a width if its parameter `width` is among its `even` parameters, as in the
+    shipped kernels, and `check_width` is not false.
     """
     if not (isinstance(model, KernelRegression) and model.compares_inputs):
         return None
@@ -75,9 +79,10 @@ def learned_width(model: Architecture) -> nn.Parameter | None:
 
 
 def check_width(run: PreparedRun, last: Epoch) -> SecondStart | WidthCheck | None:
-    """Return the check of a run whose training ended with this row, and the second start if due.
+    """Return the check of a run whose training ended with the row `last`.
 
-    None if the run has no width to check. The model is left as it was.
+    The result is a SecondStart if another width has an error below BETTER times that of the trained
+    one, and None if the run has no width to check. The model is left as it was.
 
     Raises TrainingDivergedError if no width has an error that is a finite number.
     """
@@ -134,7 +139,10 @@ def _checked(
 
 
 def _falls_to_the_end(errors: list[float]) -> bool:
-    """Return whether the lowest error is that of the narrowest kernel, to the digits of float32."""
+    """Return whether the narrowest kernel has the lowest error, and another has a higher one.
+
+    Errors within FLAT of each other count as equal.
+    """
     near = errors[-1] * (1 + FLAT)
     return math.isfinite(near) and errors[-1] <= min(errors) * (1 + FLAT) and max(errors) > near
 
@@ -144,7 +152,11 @@ def _may_reach_none(model: Architecture) -> bool:
 
 
 def choosing_error(run: PreparedRun, points: int | None = None) -> float:
-    """Return the error of the model as it is, infinity for one that is not a finite number."""
+    """Return the error by which widths are chosen, of the model as it is.
+
+    The error is taken at `points` points, by default at as many as can be left out, and is infinity
+    if it is not a finite number.
+    """
     assert isinstance(run.task, Regression)
     judged = run.dataset.validation or run.dataset.train
     most = left_out_points(judged) if points is None else points
@@ -153,10 +165,12 @@ def choosing_error(run: PreparedRun, points: int | None = None) -> float:
 
 
 def _affordable(run: PreparedRun, last: Epoch, every: int) -> int:
-    """Return the points at which all widths together compare a third of the pairs of training.
+    """Return at how many points each width may be judged.
 
-    An update compares its pairs three times, as it goes back through them too, and by tiles only
-    those within reach of each other. A few widths are judged by `every` point.
+    All widths together then compare as many pairs as a third of the work of training: an update
+    counts its pairs three times, as it goes back through them too, and by tiles compares only those
+    within reach of each other. Subtracted is the work of the few widths that are judged by `every`
+    point.
     """
     size = run.settings.batch_size or len(run.dataset.train)
     keys = run.dataset.train.keys[..., 0].numel()
@@ -165,9 +179,9 @@ def _affordable(run: PreparedRun, last: Epoch, every: int) -> int:
 
 
 def spread_of(inputs: Float[Tensor, "points x_dim"]) -> tuple[float, float] | None:
-    """Return the standard deviation of inputs and the median distance to the next other one.
+    """Return the standard deviation of inputs, and the median distance to the nearest other input.
 
-    Both are over the square root of the number of features. None if all inputs are equal.
+    Both are divided by the square root of the number of features. None if all inputs are equal.
     """
     whole = inputs.detach().double()
     unique = whole.unique(dim=0)
@@ -184,7 +198,7 @@ def spread_of(inputs: Float[Tensor, "points x_dim"]) -> tuple[float, float] | No
 
 
 def started_again(run: PreparedRun, second: SecondStart) -> PreparedRun:
-    """Return the run as it trains a second time, its model at the second start."""
+    """Set the model of a run to the second start, and return the run that trains from there."""
     parameter = learned_width(run.model)
     assert parameter is not None
     run.model.load_state_dict(second.model)
@@ -194,7 +208,10 @@ def started_again(run: PreparedRun, second: SecondStart) -> PreparedRun:
 
 
 def keep_better(run: PreparedRun, second: SecondStart) -> WidthCheck:
-    """Leave the model as it is, or as it started if its error was lower; return the check."""
+    """Keep the model as it is, or set it back to the second start if the error was lower there.
+
+    Returns the check with the width that the model has now.
+    """
     error = measure(run, lambda *_: choosing_error(run))
     start = second.check.found
     if start[1] is not None and not error < start[1]:
@@ -212,7 +229,7 @@ def _tried(width: float, error: float) -> Tried:
 
 
 def sentences(check: WidthCheck) -> list[str]:
-    """Return what readers of the numbers are told of a check."""
+    """Return the notes on a check that readers of the numbers need, none if nothing was found."""
     told = []
     if check.epoch is not None:
         (width, error), (other, lower) = check.trained, check.found

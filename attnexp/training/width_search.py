@@ -6,28 +6,29 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 WIDTHS = 96
-"""The widths of the row."""
+"""The number of widths in the row."""
 
 VALLEYS, STEPS = 3, 20
-"""The minima of the row that are searched, and the steps of golden section in each."""
+"""The most minima of the row that are searched, and the steps of golden section in each."""
 
 EVALUATIONS = WIDTHS + VALLEYS * (STEPS + 1)
-"""The most errors that a search asks for."""
+"""The most errors that a search computes."""
 
 WIDEST, NARROWEST = 0.1, 8.0
-"""The first width of the row, over the deviation of the inputs, and the last, over their gap."""
+"""The first width of the row times the deviation of the inputs, and the last times their gap."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 Error = Callable[[float], float]
-"""Returns the error at a width, infinity for a width that does not count."""
+"""Returns the error at a width, infinity for a width without a finite error."""
 
 
 @dataclass(frozen=True)
 class Valley:
-    """The lowest error that was found around a minimum of the row.
+    """The lowest error that was found around a minimum of the row, and its width.
 
-    `place` is that of the minimum in the row, and `spacing` the distance to the next width of it.
+    `place` is the index of the minimum in the row. `spacing` is the smaller distance between
+    neighbours of the row there.
     """
 
     width: float
@@ -39,7 +40,8 @@ class Valley:
 def row_of_widths(deviation: float, gap: float) -> list[float]:
     """Return a geometric row of widths, from a kernel over all inputs to one over the nearest.
 
-    `deviation` is the standard deviation of the inputs, `gap` the median distance to the next one.
+    `deviation` is the standard deviation of the inputs, `gap` their median distance to the nearest
+    other input.
     """
     first, last = WIDEST / deviation, NARROWEST / gap
     return [first * (last / first) ** (i / (WIDTHS - 1)) for i in range(WIDTHS)]
@@ -48,7 +50,8 @@ def row_of_widths(deviation: float, gap: float) -> list[float]:
 def valleys(error: Error, row: list[float], errors: list[float]) -> list[Valley]:
     """Return the lowest minima of a row, each searched between its neighbours, the best first.
 
-    `errors` are those at the widths of the row. Of equal neighbours the first is the minimum.
+    `errors` are those at the widths of `row`. Of neighbours with equal errors the first is the
+    minimum.
     """
     apart = [math.inf, *errors, math.inf]
     places = [
@@ -70,7 +73,7 @@ def _searched(error: Error, row: list[float], errors: list[float], place: int) -
 
 
 def golden_section(error: Error, low: float, high: float) -> list[tuple[float, float]]:
-    """Return the widths that golden section tries between two, on a log scale, and their errors."""
+    """Return the widths that golden section tries on a log scale, with their errors."""
     a, b = math.log(low), math.log(high)
     tried: list[tuple[float, float]] = []
 

@@ -39,7 +39,7 @@ def draw_rows(seed: int = 0, gold: bool = True, scale: float = 1.0) -> Rows:
 
 
 def keeps_shape_and_precision(make: LawMaker) -> None:
-    """The weights that replace others have their shape and their precision, and are finite."""
+    """The new weights have the shape and the dtype of the old ones, and are finite."""
     rows = draw_rows()
     found = make().replace(rows)
     require(found.shape == rows.weights.shape, f"weights became {[*found.shape]}")

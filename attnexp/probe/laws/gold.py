@@ -6,7 +6,10 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 
 
 class Gold(Law):
-    """w'_i = s at the gold key, and 0 elsewhere. A row without a gold key stays as it is."""
+    """w'_i = s at the gold key, and 0 elsewhere, with the sum s of the row.
+
+    A row without a gold key stays as it is.
+    """
 
     needs_gold = True
     needs_shares = True

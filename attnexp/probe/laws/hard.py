@@ -4,7 +4,10 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 
 
 class Hard(Law):
-    """w'_i = s at the largest weight, and 0 elsewhere. If several are largest they share s."""
+    """w'_i = s at the largest weight, and 0 elsewhere, with the sum s of the row.
+
+    Weights that tie for the largest share s.
+    """
 
     needs_shares = True
 

@@ -6,7 +6,7 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 
 
 class Interpolate(Law):
-    """w' = (1 - share) w + share law(w), one rung of the ladder from the weights to a law."""
+    """w' = (1 - share) w + share law(w), one rung of the ladder from learned weights to a law."""
 
     def __init__(self, law: Law, share: float) -> None:
         self.law = law

@@ -4,10 +4,12 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 
 
 class TopK(Law):
-    """w'_i = s w_i / (the sum over the `count` largest) at these, and 0 elsewhere.
+    """w'_i = s w_i / (the sum of the `count` largest) at these keys, and 0 elsewhere.
 
-    Keys that tie with the last of them stay too. Signed weights are ranked by size, and stay as
-    they are at these. Whether the answer stays is the sufficiency of DeYoung et al. (2020), ERASER.
+    s is the sum of the row. Keys that tie with the smallest of the `count` stay too. Signed weights
+    are ranked by size, and keep their value at these keys. Whether the answer stays the same is the
+    sufficiency of DeYoung et al. (2020), ERASER.
+
     Raises ValueError for a count below 1.
     """
 

@@ -6,7 +6,10 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 
 
 class Random(Law):
-    """w' = s p over the valid keys, p from the Dirichlet distribution with all parameters 1."""
+    """w' = s p over the valid keys, with the sum s of the row.
+
+    p is drawn from the Dirichlet distribution with all parameters 1.
+    """
 
     draws = True
 

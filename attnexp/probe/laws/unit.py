@@ -4,7 +4,7 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 
 
 class Unit(Law):
-    """The weights of a law, divided by the sum of their row. Rows of zeros stay as they are."""
+    """The weights of another law, each row divided by its sum. Rows of zeros stay zeros."""
 
     keeps_sum = False
     needs_shares = True

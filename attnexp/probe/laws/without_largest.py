@@ -4,11 +4,13 @@ from attnexp.probe.laws.base import Law, Rows, Weights
 
 
 class WithoutTopK(Law):
-    """w'_i = 0 at the `count` largest, and s w_i / (the sum over the others) elsewhere.
+    """w'_i = 0 at the `count` largest, and s w_i / (the sum of the others) elsewhere.
 
-    A row without another weight above 0 stays as it is. Signed weights are ranked by size, and stay
-    as they are elsewhere. The loss of the answer is the comprehensiveness of DeYoung et al. (2020),
-    ERASER. Raises ValueError for a count below 1.
+    s is the sum of the row. A row whose other weights are all 0 stays as it is. Signed weights are
+    ranked by size, and keep their value elsewhere. Whether the answer is lost is the
+    comprehensiveness of DeYoung et al. (2020), ERASER.
+
+    Raises ValueError for a count below 1.
     """
 
     has_unit = False

@@ -10,33 +10,33 @@ from pathlib import Path
 from attnexp.runs.summary import Summary
 
 NOT_REPEATED = ("seed", "rerun", "figures", "fail_fast")
-"""Overrides that do not decide the runs. `output_dir` does: new runs go next to the old ones."""
+"""Overrides that the command for a repetition leaves out. `output_dir` stays in it."""
 
 MOST_LINES = 2
-"""Configurations that get a command each if one sweep cannot express them."""
+"""The most configurations that get a command each, if one sweep cannot express them."""
 
 MOST_IN_A_ROW = 5
-"""Seeds in a row that are listed one by one. A range says more."""
+"""The most consecutive seeds that are listed one by one. More are written as a range."""
 
 MOST_LISTED = 10
-"""Seeds that are listed one by one if they are not one range."""
+"""The most seeds that are listed one by one if they are not one range."""
 
 
 def own_words(config_dir: Path | str | None) -> list[str]:
-    """Return the words that name a configuration of one's own, none without it."""
+    """Return the words `--config-dir DIR` for a folder of the user's, none without a folder."""
     return [] if config_dir is None else ["--config-dir", str(config_dir)]
 
 
 @dataclass(frozen=True)
 class RunLine:
-    """The command line of a run: its --config-dir, and the value of each override by `name=`."""
+    """What repeats a run: its --config-dir, and the value of each override by `name=`."""
 
     config_dir: str | None
     overrides: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, run: Summary) -> "RunLine | None":
-        """Return the request for a run, or None if its summary does not hold it."""
+        """Return the command line of a run, or None if its summary does not hold its overrides."""
         if run.overrides is None:
             return None
         parts = (word.partition("=") for word in run.overrides)
@@ -47,9 +47,10 @@ class RunLine:
 def command(runs: Iterable[Summary], seeds: Sequence[int]) -> str | None:
     """Return the command that runs all configurations of these runs at the seeds.
 
-    That is one sweep if one can express it, else one for each of a few configurations and for each
-    part of many seeds. None if a summary does not hold its command line, and if no sweep can
-    express many configurations.
+    That is one sweep if one can express all configurations, else one command for each of a few
+    configurations. Many seeds are split into parts with a command each.
+
+    None if a summary does not hold its overrides, and if no sweep can express many configurations.
     """
     requests = list(dict.fromkeys(map(RunLine.of, runs)))
     known = [request for request in requests if request is not None]
@@ -73,9 +74,10 @@ def seed_list(seeds: Sequence[int]) -> str:
 
 
 def seed_parts(seeds: Sequence[int]) -> list[list[int]]:
-    """Return seeds in parts, each short as `seed_list` writes it: many in a row are a part.
+    """Return seeds in parts, of which `seed_list` writes each briefly.
 
-    Hydra takes one range or a list, and no list with ranges in it.
+    More than MOST_IN_A_ROW consecutive seeds are a part of their own: Hydra takes one range or a
+    list, and no list with ranges in it.
     """
     in_order = sorted(seeds)
     if len(in_order) <= MOST_LISTED:
@@ -87,7 +89,7 @@ def seed_parts(seeds: Sequence[int]) -> list[list[int]]:
 
 
 def next_seeds(several: Sequence[set[int]], more: int) -> list[int]:
-    """Return `more` seeds that would be new to all rows: those that some rows lack first."""
+    """Return `more` further seeds: those that only some rows have, then seeds new to all rows."""
     every: set[int] = set().union(*several)
     lacking = sorted(seed for seed in every if not all(seed in row for row in several))
     top = max(every) + 1
@@ -95,7 +97,10 @@ def next_seeds(several: Sequence[set[int]], more: int) -> list[int]:
 
 
 def _one_line(requests: Sequence[RunLine], seeds: Sequence[int]) -> str | None:
-    """Return one command for the product of the overrides, or None if they are not a product."""
+    """Return one command for these requests at the seeds, None if a sweep cannot express them.
+
+    A sweep runs the product of the values of its overrides, so the requests must be one.
+    """
     several = [dict(each.overrides) for each in requests]
     if len({each.config_dir for each in requests}) != 1 or any(
         each.keys() != several[0].keys() for each in several

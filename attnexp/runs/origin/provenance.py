@@ -21,13 +21,13 @@ from attnexp.version import __version__
 PACKAGE = Path(__file__).resolve().parent.parent
 
 MOST_DIFF = 2**20
-"""Bytes of the differences of a checkout that are kept."""
+"""The most bytes of a checkout's differences that a run keeps."""
 
 
 class GitState(msgspec.Struct, frozen=True):
     """The commit of a checkout, and whether tracked files differ from it.
 
-    `diff` is a hash of how they differ, None if they do not.
+    `diff` is a hash of the differences, None without any.
     """
 
     commit: str
@@ -91,9 +91,9 @@ def processor() -> str | None:
 
 @cache
 def code() -> tuple[Checkout | None, Checkout | None]:
-    """Return the checkouts of the working directory and of attnexp, None if there is none.
+    """Return the checkouts of the working directory and of attnexp, None for one that is missing.
 
-    The first holds a user's own code. Both may be the same.
+    The first one holds a user's own code. Both may be the same checkout.
     """
     return _checkout(Path.cwd()), _checkout(PACKAGE)
 
@@ -137,7 +137,7 @@ def _checkout(path: Path) -> Checkout | None:
 
 
 PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
-"""Options with which a diff is git's own, whatever a user has configured."""
+"""Options with which git writes its plain diff, whatever a user has configured."""
 
 
 SAFE = ("--no-optional-locks", "-c", "core.fsmonitor=false")

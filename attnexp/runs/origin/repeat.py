@@ -14,7 +14,7 @@ from attnexp.runs.summary import ENDED, LENGTHS, NATIVE, Attempt, Summary
 Outcome = Literal["bit-identical", "within tolerance", "different"]
 
 LABELS = ("key", "primary", "selection", "better", "headline", "units", "companions", "parameters")
-"""Fields of a summary, apart from numbers and notes, that tables and pictures read."""
+"""The fields of a summary that tables and pictures read, apart from numbers and notes."""
 
 OPTIONAL_NOTES = (
     "training began anew",
@@ -47,7 +47,7 @@ class Repetition:
     def of(
         cls, differences: Mapping[str, float], tolerance: float, surroundings: list[str]
     ) -> "Repetition":
-        """Return the comparison by the differences of what is not the same, by its name."""
+        """Return the comparison. `differences` has, by name, how far apart unequal contents are."""
         where = max(differences, key=lambda name: differences[name], default="")
         largest = differences.get(where, 0.0)
         close: Outcome = "within tolerance" if largest <= tolerance else "different"
@@ -60,7 +60,10 @@ class Repetition:
         return f"{self.outcome}: {self.where}{by}"
 
     def of_changed(self, names: Sequence[str]) -> "Repetition":
-        """Return the comparison with a run of which files are not as it wrote them."""
+        """Return the comparison with the run's files `names` no longer as the run wrote them.
+
+        Such a comparison is `different`, whatever the numbers say.
+        """
         if not names:
             return self
         told = [*self.surroundings, not_as_written(names)]
@@ -81,19 +84,24 @@ class Repetition:
 def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
     """Compare a finished run with its repetition, in all that tables and pictures read.
 
-    That is each number and text of metrics.csv, predictions.csv and response.csv, the final metrics
-    and their parts, the parameters, the attention and its snapshots with their examples, the labels
-    of the summary and its notes. Times, memory, and the tuning by a sweep are not compared, and
-    numbers that only the repetition has, which a later attnexp measures besides.
+    Compared are each number and text of metrics.csv, predictions.csv and response.csv, the final
+    metrics and their parts, the parameters, the attention and its snapshots with their examples,
+    and the labels and notes of the summary. Times, memory and the tuning by a sweep are not
+    compared, nor numbers of the repetition that the run lacks, as a later attnexp may measure more.
 
-    It is bit-identical if nothing differs, and within tolerance if numbers differ by no more than
-    `tolerance`. Raises RequestError and UnreadableRunError for files that cannot be read.
+    The outcome is bit-identical if nothing differs, and within tolerance if numbers differ by no
+    more than `tolerance`.
+
+    Raises RequestError and UnreadableRunError for files that cannot be read.
     """
     return Repetition.of(dict(_differences(stored, again)), tolerance, surroundings(stored, again))
 
 
 def surroundings(stored: Run, again: Run) -> list[str]:
-    """Return how machines and versions differ: between two runs, and within the stored one."""
+    """Return sentences on where versions and machines differ.
+
+    Compared are the two runs, and the earlier attempts at the stored run with its last one.
+    """
     old, new = stored.summary, again.summary
     then, now = origin_of(old), origin_of(new)
     pairs = [(name, value, now.get(name)) for name, value in then.items()]
@@ -190,9 +198,10 @@ def _lacks(notes: Sequence[str], run: Run) -> bool:
 
 
 def difference(ours: Any, theirs: Any) -> float:
-    """Return the largest difference of two numbers or arrays: infinite if one is missing.
+    """Return the largest difference of two numbers or arrays, |a - b| / max(1, |a|).
 
-    Of anything else it is infinite unless both are equal.
+    The difference is infinite if one is missing, if their shapes differ, and for anything else that
+    is not equal.
     """
     if ours is None or theirs is None:
         return 0.0 if ours is theirs else np.inf

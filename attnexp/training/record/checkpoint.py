@@ -61,8 +61,9 @@ def write_checkpoint(folder: Path, content: State) -> None:
 def read_checkpoint(folder: Path) -> State | None:
     """Return the content that `write_checkpoint` wrote, or None if there is no checkpoint.
 
-    Nothing in it is code. Raises UnreadableRunError for any other content: a checksum finds each
-    changed bit.
+    Reading runs no code from the file.
+
+    Raises UnreadableRunError for any other content: a checksum finds each changed bit.
     """
     path = folder / files.CHECKPOINT
     try:
@@ -89,7 +90,7 @@ def _digest(tree: Any, tensors: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any, tensors: dict[str, Any]) -> Any:
-    """Return a value as JSON holds it. Its tensors are added to `tensors`, named by numbers."""
+    """Return a value as JSON can hold it. Its tensors are added to `tensors`, named by numbers."""
     if isinstance(value, Tensor):
         name = str(len(tensors))
         # A copy of its own: safetensors refuses arrays that share memory.
@@ -106,7 +107,7 @@ def _plain(value: Any, tensors: dict[str, Any]) -> Any:
 
 
 def _whole(value: Any, arrays: Mapping[str, Any]) -> Any:
-    """Return a value that `_plain` took apart."""
+    """Return the value that `_plain` took apart."""
     if isinstance(value, list):
         return [_whole(entry, arrays) for entry in value]
     if not isinstance(value, dict):

@@ -22,7 +22,10 @@ SIZE = "absolute value"
 
 
 def measure(run: PreparedRun, how: Callable[[Architecture, Dataset], Measured]) -> Measured:
-    """Measure the model in evaluation mode, without gradients, and restore its mode."""
+    """Return what `how` measures of the model, in evaluation mode and without gradients.
+
+    The mode of the model is restored afterwards.
+    """
     training = run.model.training
     run.model.eval()
     try:
@@ -40,10 +43,10 @@ def require_finite(metrics: Mapping[str, float], task: Task) -> None:
 
 
 def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
-    """Return the steps at which training converged and validated metrics passed their milestones.
+    """Return the updates at which training converged and validated metrics passed milestones.
 
-    Metrics that did not are left out. If gradients were clipped, the longest one is
-    `largest_gradient`.
+    A milestone that was not passed is left out. With clipping, `largest_gradient` is the length of
+    the longest gradient before.
     """
     passed: dict[str, float] = {}
     if norms := [row.gradient_norm for row in rows if row.gradient_norm is not None]:
@@ -60,10 +63,10 @@ def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
 def learned_numbers(model: Architecture, spec: DataSpec) -> dict[str, float]:
     """Return the parameters that are one number, such as a kernel's width, by their path.
 
-    Of a parameter whose sign has no effect, it is the absolute value: see `Score.even`.
+    A parameter whose sign has no effect is given by its absolute value, see `Score.even`.
 
-    A score that compares the inputs as they are may have one number for each of them: these are
-    named by the input, as `pooling.score.width.age`.
+    A score that compares the inputs as they are may have one number for each input. These have the
+    name of the input at the end, as in `pooling.score.width.age`.
     """
     even = _even(model)
     shown = {name: p.abs() if name in even else p for name, p in model.named_parameters()}
@@ -81,13 +84,13 @@ def learned_numbers(model: Architecture, spec: DataSpec) -> dict[str, float]:
 
 
 def forget_peak_memory(device: torch.device) -> None:
-    """Measure the peak memory of a GPU from now on; that of a process cannot be reset."""
+    """Measure the peak memory of a GPU from now on. The peak of a process cannot be reset."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def learned_units(model: Architecture, names: Iterable[str]) -> dict[str, str]:
-    """Return the unit of those learned numbers that are absolute values."""
+    """Return the unit SIZE for each of these learned numbers that is an absolute value."""
     even = _even(model)
     sizes = [name for name in names if name in even or name.rpartition(".")[0] in even]
     return dict.fromkeys(sizes, SIZE)
@@ -104,9 +107,9 @@ def _even(model: Architecture) -> set[str]:
 
 
 def peak_memory_mb(device: torch.device) -> float | None:
-    """Return the peak memory of the GPU, else of the process, in units of 2^20 bytes.
+    """Return the peak memory of the GPU, or of the process on a CPU, in units of 2^20 bytes.
 
-    None on Windows, which does not measure it.
+    None on Windows, which does not measure the memory of a process so.
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**20

@@ -13,7 +13,10 @@ log = logging.getLogger(__name__)
 
 
 def draw(summary: Summary, folder: Path) -> Summary:
-    """Draw the pictures of a finished run; return its summary, with a note if that failed."""
+    """Draw the pictures of a finished run, and return its summary.
+
+    If that fails, the summary has a note with the reason, here and on disk.
+    """
     try:
         from attnexp.plots import catalogue
 
@@ -32,5 +35,5 @@ def draw(summary: Summary, folder: Path) -> Summary:
 
 
 def draw_missing(summary: Summary, folder: Path) -> Summary:
-    """Draw the pictures of a finished run that has none, as after its process was killed."""
+    """Draw the pictures of a finished run unless it has some: its process may have been killed."""
     return summary if any((folder / FIGURES).glob("*.png")) else draw(summary, folder)

@@ -64,15 +64,16 @@ TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
 """Metrics of the training itself that are shown first."""
 
 PAUSE = 20.0
-"""The pause between two checkpoints is at least this many times as long as writing one."""
+"""The least pause between two checkpoints, in units of the time that writing one takes."""
 
 
 class Recording:
     """Writes the files of a run, from the first to the last.
 
-    Call `load_checkpoint` and `begin` first, then `resume` or `begin_training`, `record` with each
-    epoch, `finish`; or `end_early` with the error that ended the run before `finish` returned. With
-    `idle` there is nothing to train. `checkpoint` is that of an earlier attempt at the run.
+    Call, in this order, `load_checkpoint`, `begin`, `resume` or `begin_training`, `record` with
+    each epoch, and `finish`. Call `end_early` with an error that ends the run before. If `idle` is
+    true after `begin`, there is nothing to train: call `finish` next. `checkpoint` is the one of an
+    earlier attempt at the run.
     """
 
     def __init__(self, run: PreparedRun, folder: Path, stop: Stop) -> None:
@@ -108,7 +109,7 @@ class Recording:
             self._begin_anew(error_text(error))
 
     def _go_on_by_the_steps_of(self, begun: Attempt) -> None:
-        """Let the recurrences be computed as they were, by the compiled steps or by PyTorch."""
+        """Let compiled steps or PyTorch compute the recurrences, as in an earlier attempt."""
         native = self.summary.versions.get(NATIVE)
         if NATIVE not in begun.versions:
             use(self.run.model, None)
@@ -122,7 +123,10 @@ class Recording:
         self.summary = msgspec.structs.replace(self.summary, versions=own)
 
     def begin(self) -> None:
-        """Clear the folder, and write the summary of a run that has begun."""
+        """Write the summary of a run that has begun, and remove files of earlier attempts.
+
+        A checkpoint that was loaded stays.
+        """
         run = self.run
         lock.confirm(self.folder)
         self.summary.write(self.folder)
@@ -157,7 +161,7 @@ class Recording:
         return make(None) if work is None else work
 
     def begin_training(self) -> None:
-        """Record the content of the checkpoint again, or the attention before the first update."""
+        """Record what the checkpoint holds again, or the attention before the first update."""
         if self.checkpoint is None:
             if self.run.settings.attention_every is not None:
                 self._snapshots[0] = measure(self.run, self.run.task.attend)
@@ -182,10 +186,11 @@ class Recording:
         self.stop.raise_if_requested()
 
     def save_if_due(self, state: Callable[[], State]) -> None:
-        """Write a checkpoint if it is time for one, or a signal has asked the run to end.
+        """Write a checkpoint if it is time for one, or if a signal has asked the run to end.
 
-        `state` returns the state of the training. It is called between two updates. Raises
-        TakenOverError if another process has taken over the folder.
+        `state` returns the state of the training. Call this between two updates.
+
+        Raises TakenOverError if another process has taken over the folder.
         """
         every = self.run.config["checkpoint_every"]
         pause = time.perf_counter() - self._saved
@@ -193,14 +198,17 @@ class Recording:
             self._save(state())
 
     def record(self, row: Epoch) -> None:
-        """Record an epoch."""
+        """Record an epoch: its row, and the attention after it if that is to be kept."""
         self._write(row)
         every = self.run.settings.attention_every
         if every is not None and row.epoch % every == 0:
             self._snapshots[row.epoch] = measure(self.run, self.run.task.attend)
 
     def finish(self, draws: bool) -> Summary:
-        """Evaluate the trained model, write its numbers, and draw its pictures if it `draws`."""
+        """Evaluate the trained model and write the results. With `draws`, draw the pictures too.
+
+        Returns the summary of the finished run.
+        """
         self._close_training()
         run, trained = self.run, {}
         if self._rows:
@@ -276,7 +284,7 @@ class Recording:
         console.warn(self.notes[-1])
 
     def _with_weights(self, weights: Mapping[int, Mapping[str, Tensor]]) -> dict[int, Attended]:
-        """Return the attention of several epochs, of which the checkpoint holds the weights."""
+        """Return the attention of several epochs, given their weights in the checkpoint."""
         if not weights:
             return {}
         current = measure(self.run, self.run.task.attend)
@@ -286,7 +294,7 @@ class Recording:
         return Attempt(updates, self.summary.device, self.summary.versions)
 
     def _save(self, state: State) -> None:
-        """Write a checkpoint, unless the parameters are not finite: the last good one stays."""
+        """Write a checkpoint. With parameters that are not finite, the last one stays instead."""
         began = time.perf_counter()
         lock.confirm(self.folder)
         if is_finite(self.run.model):
@@ -351,7 +359,7 @@ def _compiler(run: PreparedRun) -> dict[str, str]:
 
 
 def _companions(run: PreparedRun) -> dict[str, dict[str, str]]:
-    """Return the metrics that are shown next to each; chance is that of the data, if stated."""
+    """Return the metrics that tables show next to each: its companions, and chance if known."""
     found = {m.name: dict(m.companions) for m in run.task.metrics if m.companions}
     for name in (*run.dataset.chance, *run.dataset.floors):
         found[name] = {**found.get(name, {}), "chance": f"{name}_chance"}
@@ -363,7 +371,7 @@ def record_end(
 ) -> Summary:
     """Record the error that ended a run: its traceback in the log, its text in the summary.
 
-    If neither can be written, a warning says so.
+    A summary that cannot be written brings a warning. Returns the summary.
     """
     log.info("the run ended early", exc_info=error)
     interrupted = isinstance(error, KeyboardInterrupt)

@@ -14,7 +14,7 @@ from attnexp.tasks.base import Attended
 
 
 def write_attention(attended: Attended, spec: DataSpec, folder: Path) -> None:
-    """Write attention weights with their examples, and the symbols of the ids."""
+    """Write attention weights with their examples, and with the vocabularies of the examples."""
     weights = named_weights(attended)
     files.write_tensors(
         folder / files.ATTENTION,
@@ -49,7 +49,7 @@ def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: P
 
 
 def sizes_and_symbols(spec: DataSpec) -> dict[str, object]:
-    """Return the numbers, the vocabularies and the columns of a spec, for JSON."""
+    """Return the numbers, the vocabularies and the columns of a spec, as JSON can hold them."""
     held = ((name, value) for name, value in asdict(spec).items() if isinstance(value, int | tuple))
     return {name: value for name, value in held if value != ()}
 

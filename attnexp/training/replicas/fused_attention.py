@@ -11,8 +11,8 @@ from torch.overrides import TorchFunctionMode
 class FoldedAttention(TorchFunctionMode):
     """Within the block, fused attention is computed for all replicas at once.
 
-    PyTorch has no batching rule for it, and would call it for one replica after the other. Here the
-    axis of the replicas becomes part of the axis of the batch.
+    PyTorch has no batching rule for fused attention, and would compute one replica after the other.
+    Here the axis of the replicas becomes part of the axis of the batch.
     """
 
     def __torch_function__(
@@ -31,7 +31,7 @@ def _folded(
     is_causal: bool,
     scale: float,
 ) -> Tensor:
-    """Return fused attention, with the mask expanded to the axes of the queries."""
+    """Return fused attention of all replicas; expands the mask to the axes of the queries."""
     if attn_mask is not None:
         missing = queries.dim() - attn_mask.dim()
         attn_mask = attn_mask[(None,) * missing].expand(len(queries), *[-1] * (queries.dim() - 1))

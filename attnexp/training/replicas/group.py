@@ -54,11 +54,11 @@ class StackedBatch:
         return len(next(iter(self.tensors.values()))[0])
 
     def parts(self) -> dict[str, Tensor]:
-        """Return the tensors by name."""
+        """Return the stacked tensors by name."""
         return self.tensors
 
     def with_parts(self, parts: Mapping[str, Tensor]) -> "StackedBatch":
-        """Return the same, made of these tensors."""
+        """Return a stacked batch of these tensors."""
         return StackedBatch(dict(parts))
 
 
@@ -66,7 +66,8 @@ class StackedBatch:
 class Replica:
     """A run of a group, and its number among the runs from which the group was made.
 
-    `rate` is the learning rate before the schedule; `rules` are all settings of the optimizer.
+    `rate` is the learning rate before the schedule. `rules` are all settings of the optimizer as
+    text: runs with equal rules share an optimizer.
     """
 
     number: int
@@ -80,8 +81,8 @@ class Replica:
 class Replicas:
     """Runs that train together: each has a row in every stacked tensor.
 
-    All runs have the same `structure`. `states` are results of `state`, all after the same number
-    of updates; runs that begin have none.
+    All runs must have the same `structure`. `states` are results of `state`, one for each run and
+    all after the same number of updates; without them the runs begin.
 
     Raises NotReplicableError if the forward pass or the loss cannot be mapped over replicas, such
     as those of a score that branches on its numbers or draws at random, and for an optimizer that
@@ -122,8 +123,8 @@ class Replicas:
     ) -> Iterator[tuple[int, Epoch | Exception | None]]:
         """Train the models in place, and yield the row of each epoch with the number of its run.
 
-        After the last row of a run comes None, or the error that ended it. `before_epoch` is
-        called before each epoch, when every run has ended the last one.
+        After the last row of a run, None is yielded, or the error that ended the run.
+        `before_epoch` is called before each epoch, after the last one has ended for every run.
         """
         for replica in self._replicas:
             if replica.progress.over:  # it was interrupted after its last epoch
@@ -157,7 +158,7 @@ class Replicas:
                 yield event
 
     def state(self, number: int) -> State:
-        """Return the state after an epoch: all that the rest of a run's training depends on."""
+        """Return a run's state after an epoch: all that the rest of its training depends on."""
         row = next(row for row, each in enumerate(self._replicas) if each.number == number)
         replica = self._replicas[row]
         return {
@@ -177,7 +178,7 @@ class Replicas:
             optimizer.load_states([state["optimizer"] for state in states])
 
     def drop(self, number: int) -> None:
-        """Give a run's model parameters of its own again, and continue without the run."""
+        """Go on without a run, whose model gets copies of its parameters."""
         if number not in self._dropped:
             self._dropped.add(number)
             for replica in self._replicas:
@@ -208,12 +209,12 @@ class Replicas:
                 yield None
 
     def _end(self, replica: Replica) -> None:
-        """Give a run that is over the parameters of its best epoch."""
+        """Drop a run that is over, and give its model the parameters of its best epoch."""
         self.drop(replica.number)
         replica.progress.best.restore()
 
     def _update(self, batch: StackedBatch, factor: float) -> Float[Tensor, " rows"]:
-        """Update all parameters once, and return the losses from before."""
+        """Update all parameters once, and return the losses before the update."""
         losses = self._gradient(batch)
         gradients = [stack.grad for stack in self._stacks if stack.grad is not None]
         if self._first.settings.clip_norm is not None:
@@ -226,7 +227,7 @@ class Replicas:
         return losses
 
     def _gradient_of_stacks(self) -> Work:
-        """Return the work of a step before the update, on a GPU as one graph for these stacks."""
+        """Return the computation of losses and gradients, on a GPU as one CUDA graph."""
         device = self._stacks[0].device
         if device.type != "cuda" or not self._first.config["graphs"]:
             return self._loss_and_gradient
@@ -257,7 +258,7 @@ class Replicas:
             return self._first.task.loss(prediction, batch)
 
     def _portions(self) -> Iterator[StackedBatch]:
-        """Yield the stacked batches of an epoch, each run's own in its row."""
+        """Yield the batches of an epoch, stacked: a row has the examples of its own run."""
         wholes = [each.run.dataset.epoch(each.run.order) for each in self._replicas]
         if self._size >= len(self._first.dataset.train):
             if self._whole is None or self._whole[0] is not wholes[0]:
@@ -300,9 +301,10 @@ class Replicas:
         return [stack.detach() for stack in self._stacks]
 
     def _share(self, kept: Mapping[str, Int[Tensor, " rows"] | None]) -> None:
-        """Let models and optimizers use the rows of the stacks.
+        """Let the models and the shared optimizers use the rows of the stacks.
 
-        `kept` has, by the rules of each optimizer, those of its former rows that continue.
+        `kept` has, by the rules of each shared optimizer, the indices of its former rows that go
+        on, None for all.
         """
         values = self._values()
         self._gradient = self._gradient_of_stacks()
@@ -316,7 +318,7 @@ class Replicas:
             start = stop
 
     def _remove_dropped(self) -> bool:
-        """Continue without the rows of the dropped runs, and return whether any rows remain."""
+        """Remove the rows of the dropped runs, and return whether any runs remain."""
         if not self._dropped:
             return bool(self._replicas)
         stay = [row for row, each in enumerate(self._replicas) if each.number not in self._dropped]
@@ -340,11 +342,11 @@ class Replicas:
 
 
 def stacked(batches: Sequence[Batch]) -> StackedBatch:
-    """Return the fields of batches with an axis of replicas before all others."""
+    """Return batches as one, with an axis of replicas before all others."""
     fields = [batch.parts() for batch in batches]
     return StackedBatch({name: torch.stack([own[name] for own in fields]) for name in fields[0]})
 
 
 def _rows(entries: Sequence[Entry]) -> list[Entry]:
-    """Return an entry for each row of a stack, the last of which is a copy."""
+    """Return the entries of the rows of a stack: one per replica, and a copy of the first."""
     return [*entries, entries[0]]

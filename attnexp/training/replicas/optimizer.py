@@ -15,9 +15,9 @@ from attnexp.training.state import State, load_optimizer_state
 class SharedOptimizer:
     """Updates a span of rows of the stacks: those of all runs whose optimizers have equal settings.
 
-    It is the optimizer of one of these runs, given views of the stacks for its `parameters`. If
-    each number is updated by itself, each run gets the result of its own optimizer, up to rounding.
-    On a CPU no update is fused: a fused update rounds the last few numbers of a tensor differently,
+    `optimizer` is that of one of these runs, whose `parameters` become views of the stacks. As it
+    updates each number by itself, each run gets the result of its own optimizer, up to rounding. On
+    a CPU no update is fused: a fused update rounds the last few numbers of a tensor differently,
     and these would belong to another run in each group.
     """
 
@@ -33,7 +33,7 @@ class SharedOptimizer:
     def use_rows(
         self, stacks: Sequence[Tensor], span: slice, kept: Int[Tensor, " rows"] | None
     ) -> None:
-        """Continue with these rows of the stacks, whose state is that of the former rows `kept`."""
+        """Continue with the rows `span` of new stacks, with the state of the former rows `kept`."""
         views = [stack[span] for stack in stacks]
         now = dict(zip(self._parameters, views, strict=True))
         for group in self._optimizer.param_groups:
@@ -47,9 +47,9 @@ class SharedOptimizer:
         self._parameters, self._span = views, span
 
     def state(self, row: int) -> list[State]:
-        """Return the state of the parameters of the run in a row of the stacks.
+        """Return the optimizer's state of the run in one row of the stacks.
 
-        Values with a row for each run keep an axis of one run.
+        A value with a row for each run keeps that axis, with one row.
         """
         own = row - self._span.start
         return [
@@ -90,14 +90,14 @@ class SharedOptimizer:
 
 
 def has_rows(value: Any, parameter: Tensor) -> bool:
-    """Return whether an optimizer's value has a row for each row of its parameter."""
+    """Return whether a value of an optimizer's state has the shape of its parameter, with rows."""
     return isinstance(value, Tensor) and value.shape == parameter.shape
 
 
 def clip(gradients: Sequence[Tensor], norm: float) -> Float[Tensor, " rows"]:
     """Scale the gradients of each row down to a norm, as `clip_grad_norm_` does for one model.
 
-    Returns the norm of each row before.
+    Returns the norm of each row's gradients before scaling.
     """
     norms = [gradient.reshape(len(gradient), -1).norm(dim=1) for gradient in gradients]
     whole = torch.stack(norms, dim=1).norm(dim=1)

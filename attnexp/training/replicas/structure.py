@@ -15,7 +15,7 @@ from attnexp.training.prepared_run import PreparedRun, trainable
 def structure(run: PreparedRun) -> Hashable:
     """Return a value that is equal for runs that can train together, apart from their settings.
 
-    It has the shape of every tensor, and every attribute of a module that is not a tensor. The
+    The value has the shape of every tensor, and every attribute of a module that is no tensor. The
     generators of modules may differ, because no module that draws random numbers can be mapped.
 
     Raises NotReplicableError if there is nothing to train, or if a module has an attribute that
@@ -62,7 +62,7 @@ def registered_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 @contextmanager
 def attributes(model: nn.Module, plain: Mapping[str, Tensor]) -> Iterator[None]:
-    """Set attributes of a model's modules, given by their paths, for the block."""
+    """Set attributes of a model's modules during the block. `plain` has them by their path."""
     before = []
     for key, tensor in plain.items():
         path, _, name = key.rpartition(".")
