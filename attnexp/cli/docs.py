@@ -29,17 +29,18 @@ GROUPS = {
     "Appendix": "tables outside coming_from cluster performance reliability card_numbers "
     "card_sayings register inside glossary",
 }
-"""The documents by what they are for, in the order of a menu."""
+"""The documents by purpose, in the order of a menu."""
 
 OF_LANGUAGE = {"en": "", "zh": "zh/"}
-"""The folder of the documents in a language, below that of all documents."""
+"""The folder of the documents in each language, inside that of all documents."""
 
 
 def documents(language: str = LANGUAGES[0]) -> dict[str, Path]:
     """Return the documents in a language by the names of their files, those of the course last.
 
-    They lie inside an installed package, or next to it in a checkout. Raises FileNotFoundError if
-    the installation is broken.
+    The documents lie inside an installed package, or next to it in a checkout.
+
+    Raises FileNotFoundError if they are in neither place.
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "documents", package.parent / "docs"):

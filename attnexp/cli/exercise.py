@@ -34,13 +34,13 @@ exit code of check: 0 if all has passed, 1 if not yet, 2 for a bad request
 
 
 class ExerciseArguments(Arguments):
-    """The parser of an action and of the arguments after it."""
+    """The parser of `attnexp exercise`, and of each of its actions."""
 
     def __init__(self, prog: str = "exercise", **settings: Any) -> None:
         super().__init__(prog.removeprefix("attnexp "), HELP, EPILOG, **settings)
 
     def error(self, message: str) -> NoReturn:
-        """Raise RequestError, for a name or a folder that is missing with those that there are."""
+        """Raise RequestError, listing what there is if a name or a folder is missing."""
         if message.endswith("required: NAME"):
             raise RequestError(f"NAME is missing: choose {choices_text(exercises.names())}")
         if message.endswith("required: FOLDER"):
@@ -120,7 +120,7 @@ def solution(
 
 
 def _print(text: str) -> None:
-    """Print a text of several lines as it is."""
+    """Print a text as it is, without markup."""
     console.screen.out.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
@@ -180,7 +180,7 @@ ACTIONS: dict[str, Callable[..., None]] = {
 
 
 def make_parser() -> Arguments:
-    """Return the parser of the actions, each of which has arguments of its own."""
+    """Return the parser of `attnexp exercise`, with a parser of its own for each action."""
     parser = ExerciseArguments()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, action in ACTIONS.items():
