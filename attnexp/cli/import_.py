@@ -17,7 +17,7 @@ EVERY = 100
 """After this many runs the progress is shown again."""
 
 GONE = ("wandb", "tensorboard", "mlflow", "trackio")
-"""Tools whose runs must be made a CSV file first, by lines that a document has."""
+"""Tools whose runs become a CSV file by a few lines, which `attnexp docs outside` has."""
 
 EPILOG = """examples:
   attnexp import csv runs.csv --settings model,lr --metrics accuracy
@@ -32,7 +32,7 @@ command adds new runs, and replaces those that have changed.
 
 
 def csv_source(text: str) -> str:
-    """Return the source if it is not a tool.
+    """Return the text of a source.
 
     Raises RequestError for a tool in GONE, and says how its runs become a CSV file.
     """

@@ -49,7 +49,6 @@ def _filled(path: Path, name: str) -> str:
 
 
 WRITTEN = [*KINDS, claims.GROUP]
-"""The kinds that `attnexp new` writes."""
 
 EPILOG = """examples:
   attnexp new score laplace           a class, its YAML file and a test

@@ -112,7 +112,11 @@ def _grid(
 
 
 def _most(options: Options, count: int) -> int:
-    """Return how many maps are next to each other: `options.most`, or `count` if they all fit."""
+    """Return how many maps are next to each other.
+
+    That is `options.most`, else `count`, or fewer if the width of the style has no room for so
+    many.
+    """
     width = options.style.width
     return options.most or (count if width is None else min(count, max(int(width / SPACIOUS), 1)))
 

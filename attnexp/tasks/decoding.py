@@ -66,7 +66,11 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
 
 
 def portions(whole: Batch) -> Iterator[Batch]:
-    """Yield the examples of a batch in order, at most PORTION and PAIRS of pairs at a time."""
+    """Yield the examples of a batch in order, in portions.
+
+    A portion has at most PORTION examples, and at most PAIRS pairs of symbols unless it is one
+    example.
+    """
     length = whole.keys.shape[1] + whole.queries.shape[1]
     size = max(1, min(PORTION, PAIRS // length**2))
     for first in range(0, len(whole), size):
@@ -85,7 +89,7 @@ def decode(
 def decode_together(
     model: Seq2Seq[Any], part: Batch, spec: Seq2SeqSpec
 ) -> Int[Tensor, "batch target"]:
-    """Return greedy answers to a batch that fits through a model, as wide as the targets."""
+    """Return greedy answers to all examples of a batch at once, as wide as the targets."""
     width = part.targets.shape[1]
     ids = model.greedy(part.keys, part.mask, width)
     return F.pad(ids, (0, width - ids.shape[1]), value=spec.pad)

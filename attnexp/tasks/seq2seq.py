@@ -328,7 +328,11 @@ class SequenceToSequence(Task):
     def _guesses(
         dataset: Dataset, reached: Mapping[str, Floor], untrained: Iterable[Architecture]
     ) -> dict[str, float]:
-        """Return the metrics of guesses without a key, the commonest symbol, and fresh models."""
+        """Return the metrics of guesses, and of chance.
+
+        Guesses are the best rival without a key and the commonest symbol. Chance is the mean over
+        untrained models.
+        """
         train, test = dataset.train, dataset.test
         trivial = train.targets[train.target_mask].mode().values
         values = {**dataset.chance, **{name: floor.value for name, floor in reached.items()}}
