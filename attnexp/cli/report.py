@@ -139,9 +139,10 @@ def _clock(seconds: float) -> str:
 
 
 def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") -> None:
-    """Write the page once. A page with `progress` is live, and none of its runs must have finished.
+    """Write the page once. With `progress` it is live, and shows runs that have not finished too.
 
-    Raises RequestError without such runs, and if the file cannot be written.
+    Raises RequestError without `progress` if no run has finished, and if the file cannot be
+    written.
     """
     from attnexp.select.selection import selected
 
@@ -166,7 +167,7 @@ def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") ->
 def _programs(options: PageOptions) -> "Models":
     """Return a function that returns the model of each configuration of a comparison.
 
-    The models are computed by the page. A configuration whose model cannot be traced is Refused.
+    The page computes with these models. A configuration whose model cannot be traced is Refused.
     """
     with console.status("loading PyTorch"):
         from attnexp.config.restore import restore

@@ -131,7 +131,7 @@ def one_symbol_pairs(
 
     A slot holds a key and its value, or two places of PAD if it is `noise`. The key of the last
     slot is drawn from the different keys before it, the other keys are drawn from all; all draws
-    are uniform. The last slot must not be noise, and neither may all the others.
+    are uniform. Neither the last slot nor all slots before it may be noise.
     """
     examples, slots = noise.shape
     keys = torch.randint(num_keys, (examples, slots), generator=generator)

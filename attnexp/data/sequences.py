@@ -408,7 +408,7 @@ def _distinct_rows(
 ) -> Int[Tensor, "count digits"]:
     """Return different rows of digits, all equally likely.
 
-    The leading digits, as many as one code can hold, differ in each two rows. If there are more
+    Any two rows differ in their leading digits, as many as one code can hold. If there are more
     digits, two rows that differ only in the later ones are never drawn together. A fair draw would
     hold such a pair less than once in 10^12, for vocabularies below a million symbols.
     """

@@ -199,9 +199,9 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     """Yield a row of maps for each configuration, of the same examples and of the typical seed.
 
     If the data are one example, as in regression, the columns are the seeds that all configurations
-    have. If there are more than COMPARED configurations, or if all of one example have the same
-    score, such as with several widths, each has one map in a grid, unless several examples are
-    asked for. Imported runs have no row.
+    have. Each configuration has one map in a grid if there are more than COMPARED configurations,
+    or if the data are one example and all configurations have the same score, as with several
+    widths; but not if several examples are asked for. Imported runs have no row.
 
     Raises RequestError if the configurations share no seed, or stored different examples.
     """
