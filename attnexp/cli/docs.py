@@ -31,6 +31,11 @@ GROUPS = {
 }
 """The documents by what they are for, in the order of a menu."""
 
+WIDE = "[\u3000-\uffef]"
+"""A Chinese character or sign, next to which lines are joined without a blank."""
+
+COLON, ASKED = "\N{FULLWIDTH COLON}", "\N{FULLWIDTH QUESTION MARK}"
+
 OF_LANGUAGE = {"en": "", "zh": "zh/"}
 """The folder of the documents in a language, below that of all documents."""
 
@@ -55,10 +60,13 @@ def summary(text: str) -> str:
     prose = next(
         part for part in parts if part.strip() and not part.lstrip().startswith(("#", "|"))
     )
+    prose = re.sub(f"(?<={WIDE})\\s+(?={WIDE})", "", prose)
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose.split()))
     title = title.removeprefix("# ")
-    first = re.split(r"(?<=[.:?])\**\s", plain)[0].replace("*", "").replace("`", "")
-    return f"{title}{'' if title.endswith('?') else '.'} {re.sub(':$', '.', first)}"
+    first = re.split(rf"(?<=[.:?])\**\s|(?<=[。{COLON}{ASKED}])", plain)[0]
+    first = re.sub(f"{COLON}$", "。", re.sub(":$", ".", re.sub("[*`]", "", first)))
+    stop, blank = ("。", "") if re.search(WIDE, title) else (".", " ")
+    return f"{title}{'' if title.endswith(('?', ASKED)) else stop}{blank}{first}"
 
 
 def main(
