@@ -48,6 +48,9 @@ EXPLAINED = {
         "There is no such folder: name that of a run, or one that has runs."
     ),
     r" runs has finished: ": said("No run has finished: the same command goes on with a run."),
+    r"^interrupted.*; what had finished is kept$": said(
+        "An interrupted command can be typed again."
+    ),
     r"\bdevice=\S+ is not available: ": said(
         "No such device was found: use {setting}.", setting="device=cpu"
     ),
