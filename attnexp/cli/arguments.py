@@ -25,38 +25,38 @@ OF_FILES = re.compile(
     r"|xlsx?|ya?ml|zip)$",
     re.IGNORECASE,
 )
-"""The ends of names that are those of files."""
+"""The endings by which a name is that of a file, and not of a folder."""
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
 
 
 def listed(text: str) -> list[str]:
-    """Return the names in a text that separates them by commas; quotes hold one with a comma."""
+    """Return the names in a text, which commas separate. Quotes hold a name with a comma."""
     names = next(csv.reader([text], skipinitialspace=True), [])
     return [name.strip() for name in names if name.strip()]
 
 
 def count(text: str) -> int:
-    """Return a positive integer."""
+    """Return the positive integer that a text is. Raises ArgumentTypeError for another text."""
     if not text.strip().isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a positive integer")
     return int(text)
 
 
 def limit(text: str) -> int:
-    """Return an integer that is 0 or more."""
+    """Return the integer from 0 on that a text is. Raises ArgumentTypeError for another text."""
     if not text.strip().isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
     return int(text)
 
 
 def place(text: str) -> int:
-    """Return the index, from 0, of a place that counts from 1."""
+    """Return the index, from 0, of a text that counts from 1. Raises as `count`."""
     return count(text) - 1
 
 
 def fraction(text: str) -> float:
-    """Return a number that is 0 or more."""
+    """Return the number of at least 0 that a text is. Raises ArgumentTypeError for another text."""
     try:
         number = float(text)
     except ValueError:
@@ -67,12 +67,12 @@ def fraction(text: str) -> float:
 
 
 def places(text: str) -> tuple[int, ...]:
-    """Return the indices of places that count from 1: `1, 3` is (0, 2)."""
+    """Return the indices, from 0, for numbers that count from 1: `1, 3` is (0, 2)."""
     return tuple(place(part) for part in listed(text))
 
 
 def folder(text: str) -> Path:
-    """Return the path of a folder, whose name does not end as those of files do."""
+    """Return the path of a folder. Raises ArgumentTypeError for a name that ends like a file."""
     if OF_FILES.search(text):
         raise argparse.ArgumentTypeError(
             f"{text} ends like a file, and a folder is expected: write {Path(text).with_suffix('')}"
@@ -81,7 +81,7 @@ def folder(text: str) -> Path:
 
 
 def written_as(what: str, *endings: str) -> Argument:
-    """Return the argument of a file that is written in one format, and must end like it."""
+    """Return an argument for a file that must have one of these endings; `what` says why."""
 
     def path(text: str) -> Path:
         if not text.lower().endswith(endings):
@@ -94,23 +94,23 @@ def written_as(what: str, *endings: str) -> Argument:
 
 
 def module_name(text: str) -> str:
-    """Return the dotted name of a module."""
+    """Return the dotted name of a module. Raises ArgumentTypeError for another text."""
     if not all(part.isidentifier() for part in text.split(".")):
         raise argparse.ArgumentTypeError(f"'{text}' is not the name of a module, such as my_scores")
     return text
 
 
 def run_path(word: str) -> Path:
-    """Return the path of a run that a word names, as `path_of`."""
+    """Return the path of a run that a word names, see `path_of`."""
     from attnexp.select.reference import path_of  # NumPy would slow down every help text
 
     return Path(path_of(word))
 
 
 def one_run(word: str) -> Path:
-    """Return the path of a run that a word names, as `path_of`.
+    """Return the path of a single run that a word names, see `path_of`.
 
-    Raises RequestError for a folder of runs, with the word for the last of these.
+    Raises RequestError for a folder of runs, with a word that names the last of them.
     """
     from attnexp.select.collect import OUTPUTS, collect
     from attnexp.select.reference import LAST, numbered
@@ -129,7 +129,7 @@ def one_run(word: str) -> Path:
 
 
 def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:
-    """Return the names. Raises RequestError for one that is not a choice."""
+    """Return the names. Raises RequestError for a name that is not among the choices."""
     for name in names:
         if name not in choices:
             raise RequestError(f"--{what}: {none_of(name, choices)}")
@@ -137,14 +137,14 @@ def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequen
 
 
 def decimals(text: str) -> int:
-    """Return a number of digits after the decimal point."""
+    """Return a number of decimal digits, 0 to 12. Raises ArgumentTypeError for another text."""
     if not re.fullmatch(r"[0-9]|1[0-2]", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 12")
     return int(text)
 
 
 def latex_label(text: str) -> str:
-    """Return the name of a label in LaTeX."""
+    """Return the name of a label in LaTeX. Raises ArgumentTypeError for another text."""
     if not re.fullmatch(r"[A-Za-z0-9:._/+-]+", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a label such as tab:dates")
     return text
@@ -197,7 +197,7 @@ ResultsVersion = Annotated[
 
 
 def language(text: str) -> str:
-    """Return a language as `LANGUAGES` has it, of a tag such as zh-CN; another text as it is."""
+    """Return the language of a tag such as zh-CN if it is in `LANGUAGES`, else the text itself."""
     return own if (own := language_of(text)) in LANGUAGES else text
 
 
@@ -267,7 +267,10 @@ class OutputOptions:
     digits: Annotated[int | None, Argument(type=decimals)] = None
 
     def asked(self) -> Output:
-        """Return the output. Raises RequestError for an option that the format has no use for."""
+        """Return how and where tables are written.
+
+        Raises RequestError for an option that the format has no use for.
+        """
         form = chosen_format(self.format, self.output)
         if self.columns and form in ("csv", "json"):
             raise RequestError(

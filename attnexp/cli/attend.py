@@ -23,7 +23,7 @@ from attnexp.runs.files import PICTURES, finite, require_output
 PAGE = ".html"
 
 CHOSEN = {"example": "attend", **{group: group for group in GROUPS}}
-"""The groups of the words that are completed."""
+"""The words that are completed, each with the group of its choices."""
 
 EXAMPLES = fill(
     f"Examples are {choices_text(choice.name for choice in choices('attend'))}.",
@@ -50,7 +50,7 @@ tensors:
 
 
 def picture(text: str) -> Path:
-    """Return the path of a picture in one of the formats, or of a page."""
+    """Return the path of a picture or a page. Raises ArgumentTypeError for another ending."""
     if not text.endswith((*PICTURES, PAGE)):
         choices = choices_text((*PICTURES, PAGE))
         raise argparse.ArgumentTypeError(f"{text} must end with {choices}")
@@ -58,13 +58,13 @@ def picture(text: str) -> Path:
 
 
 def tensor(name: str) -> Argument:
-    """Return the argument of a tensor."""
+    """Return the argument that describes a tensor."""
     return Argument(TENSORS[name], completes=files, metavar="TENSOR")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorOptions:
-    """The descriptions of the tensors."""
+    """The options that describe tensors."""
 
     queries: Annotated[str | None, tensor("queries")] = None
     keys: Annotated[str | None, tensor("keys")] = None

@@ -13,16 +13,16 @@ from typing import Any
 from attnexp.config.groups import choices
 
 Candidates = Callable[..., Iterable[str]]
-"""Takes `prefix` and `parsed_args` by name."""
+"""Returns the words that may come next. argcomplete passes `prefix` and `parsed_args` by name."""
 
 
 def names(of: Callable[[], Iterable[str]]) -> Candidates:
-    """Return candidates that are the same after every word."""
+    """Return candidates that do not depend on the words before."""
     return lambda **_: of()
 
 
 def several(of: Callable[[], Iterable[str]]) -> Candidates:
-    """Return candidates for names that are separated by commas."""
+    """Return candidates for an argument of several names, separated by commas."""
 
     def next_names(prefix: str, **_: Any) -> Iterator[str]:
         before, comma, _last = prefix.rpartition(",")
@@ -33,7 +33,7 @@ def several(of: Callable[[], Iterable[str]]) -> Candidates:
 
 
 def chosen(groups: Mapping[str, str]) -> Candidates:
-    """Return candidates for settings that choose from a group, `name=choice`."""
+    """Return candidates for words `name=choice`, with the group of choices of each name."""
 
     def settings(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
         name, sign, _value = prefix.partition("=")
@@ -67,14 +67,14 @@ def runs(prefix: str, **others: Any) -> Iterator[str]:
 
 
 def claims(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """Return the names of claims."""
+    """Return the names of all claims, the user's own among them."""
     from attnexp.claims.claim_file import names
 
     return names(parsed_args.config_dir)
 
 
 def laws(parsed_args: argparse.Namespace, **_: Any) -> Iterator[str]:
-    """Yield the interventions of `attnexp probe`, those with an argument up to the `=`."""
+    """Yield the names of interventions, with an `=` behind those that take an argument."""
     from attnexp.config.documents import read_document
 
     for choice in choices("law", parsed_args.config_dir):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attnexp.cards.trial import LevelName
 
 TAKEN = ("model", "normalizer", "estimator", "attention", "positions", "arch")
-"""The groups whose choices and settings make a row."""
+"""The groups whose choices and settings make the rows of a card."""
 
 EPILOG = """examples:
   attnexp card --quick model=cosine                  six seeds of small tasks
@@ -38,7 +38,7 @@ EPILOG = """examples:
 
 
 FIRST_LOOK = ("sine", "copy", "reverse")
-"""Trials that take a few minutes together at the level quick."""
+"""Trials that together take a few minutes at the level quick."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,10 @@ class CardOptions:
     dry_run: bool = False
 
     def level(self, stored: str | None) -> "LevelName":
-        """Return the level that is asked for, or else that of a card that is there."""
+        """Return the level that is asked for, else that of an existing card, else the default.
+
+        Raises RequestError for two levels.
+        """
         from attnexp.cards.trial import SEEDS
 
         if self.quick and self.full:
@@ -123,7 +126,7 @@ def main(
 
 
 def _card(words: Sequence[str], options: CardOptions, output: Path | None) -> "Card | None":
-    """Write a card and return it, None after --dry-run."""
+    """Run the trials that a card lacks, write and return the card; None after --dry-run."""
     from attnexp.cards.card_file import read_card
     from attnexp.cards.card_place import INTO
     from attnexp.cards.carry_out import make_card
@@ -166,9 +169,11 @@ def _card(words: Sequence[str], options: CardOptions, output: Path | None) -> "C
 
 
 def _kept(there: "Card", seeds: int, is_extended: bool) -> set[str]:
-    """Return the trials of a card that are not measured again: all, or those of costs.
+    """Return the names of the trials of a card that are not measured again.
 
-    Runs are kept, and costs are not: another measurement on the same machine gives other numbers.
+    With --into these are all trials of the card. Otherwise they are the trials of costs, if they
+    were measured at as many seeds and on the same processor: another measurement would give other
+    numbers.
     """
     from attnexp.runs.origin.provenance import processor
 
@@ -177,7 +182,7 @@ def _kept(there: "Card", seeds: int, is_extended: bool) -> set[str]:
 
 
 def _require_fit(words: Sequence[str], options: CardOptions, output: Path | None) -> None:
-    """Raise RequestError for what is missing, and for options that make no card."""
+    """Raise RequestError for a card without a subject, and for options that no card can have."""
     from attnexp.training.device import choose_device  # which imports PyTorch
 
     if not words:
@@ -195,7 +200,10 @@ def _rows(
     config_dir: Path | None,
     by_products: bool,
 ) -> "list[CardRow]":
-    """Return the rows of a card, and say them. They know of products if a trial asks for that."""
+    """Return the rows of a card, and print their labels.
+
+    With `by_products` each row also says whether its scores are made of products.
+    """
     from attnexp.cards.nearest import with_products
     from attnexp.cards.rows import rows_of
 
@@ -209,7 +217,7 @@ def _rows(
 
 
 def _place(into: Path | None, output: Path | None, subject: str, level: str) -> "CardPlace":
-    """Return where the card is written: where an option says, or next to its runs."""
+    """Return where a card is written: where --into or --output says, else next to its runs."""
     from attnexp.cards.card_place import INTO, OUTPUT, CardPlace
     from attnexp.cards.lines import FOLDER
 
@@ -221,7 +229,7 @@ def _place(into: Path | None, output: Path | None, subject: str, level: str) -> 
 
 
 def _written(place: "CardPlace", card: "Card") -> "Card":
-    """Write a card, show it with the trials that are there, and return both."""
+    """Write a card into its place, show it, and return it with the trials that it had before."""
     from attnexp.cards.page import card_content, overview, summary_sentences
     from attnexp.report.render import page
     from attnexp.tables.grid import Report
@@ -234,7 +242,11 @@ def _written(place: "CardPlace", card: "Card") -> "Card":
 
 
 def _baselines(words: Sequence[str], options: CardOptions, there: "Card | None") -> list[list[str]]:
-    """Return the words of the named baselines, of those there, or of the usual and the nearest."""
+    """Return the words of each baseline row.
+
+    These are the baselines that are named, else those of an existing card, else the usual ones and
+    the nearest relative.
+    """
     if options.baseline:
         return [word.split() for word in options.baseline]
     if there is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from attnexp.claims.record import Entry
 
 REQUIRED = ("reproduced", "not reproduced", "both solve it")
-"""The verdicts that a command may require."""
+"""The verdicts that --require may name."""
 
 RECORDS = arguments.written_as("the records are Markdown", ".md", ".markdown")
 
@@ -115,9 +115,11 @@ def main(
 def _end(
     entries: "Sequence[Entry]", required: str | None, by_name: bool, warn: Callable[[str], None]
 ) -> None:
-    """Raise as `main` does for claims that could not be judged, and for a verdict not required.
+    """Raise an error for claims that could not be judged, or that lack the required verdict.
 
-    Claims that were not named only have a warning. CommandEnded has the code 3 or 4.
+    Raises RunFailedError for claims that could not be judged, if claims were named; otherwise a
+    warning says so. Raises CommandEnded with 3 if a claim cannot tell, and with 4 at another
+    verdict.
     """
     if failed := [entry.name for entry in entries if entry.verdict.word == "failed"]:
         sentence = f"{', '.join(failed)} could not be judged"
@@ -131,7 +133,7 @@ def _end(
 
 
 def _write(entries: "Sequence[Entry]", output: Path) -> None:
-    """Write the records with their pictures as Markdown."""
+    """Write the records, with links to their pictures, into a Markdown file."""
     from attnexp.claims.carry_out import figures_folder
     from attnexp.claims.record import markdown
 
@@ -147,10 +149,10 @@ def _write(entries: "Sequence[Entry]", output: Path) -> None:
 
 
 def _entry(name: str, options: ClaimOptions, style: StyleOptions | None, is_alone: bool) -> "Entry":
-    """Return a claim with its verdict, after running its missing parts.
+    """Return a claim with its verdict. With a `style`, run its missing parts and draw it first.
 
-    Nothing is run without a style for its picture. Raises RequestError and CommandEnded for a claim
-    that is alone; of several, each has its own verdict.
+    Raises RequestError and CommandEnded if the claim cannot be run and is the only one that was
+    asked for. One of several has the verdict that it failed.
     """
     from attnexp.claims.carry_out import StepFailedError, draw_claim, plan_claim, run_claim
     from attnexp.claims.claim import read_claim

@@ -40,10 +40,7 @@ def main(
 
 
 def answer() -> NoReturn:
-    """Write the candidates for the line of the shell, and end the process.
-
-    An error gives no candidates.
-    """
+    """Write the candidates for the shell's line, and end the process. An error gives none."""
     code = 1
     with suppress(BaseException):
         _write_candidates()
@@ -74,7 +71,7 @@ def _write_candidates() -> None:
 
 
 def _without_verb(before: Sequence[str]) -> ArgumentParser:
-    """Return the parser of a line that begins with no verb, after these words."""
+    """Return the parser of a line without a verb. `before` are the words before the cursor."""
     from attnexp.config.completion import settings
     from attnexp.config.compose import make_parser as parser_of_hydra
 

@@ -81,7 +81,7 @@ def main(
 
 
 def _show(source: str, answer: "Answer") -> None:
-    """Print an answer, and warn of symbols that are not known and of an answer without an end."""
+    """Print an answer, and warn of unknown symbols and of an answer without an end symbol."""
     console.print_line(f"{source} -> {answer.text}")
     if answer.unknown:
         console.warn(

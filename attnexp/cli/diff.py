@@ -21,10 +21,10 @@ EPILOG = """examples:
 """
 
 NAMES = ("a", "b")
-"""The names of the two runs in tables and texts."""
+"""What the two runs are called in tables and texts."""
 
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
-"""The colours of the lines of a difference between texts, by their first character."""
+"""The colours of lines of a text difference, by their first character."""
 
 
 def main(run: arguments.Run, other: arguments.Run) -> None:
@@ -59,12 +59,12 @@ def main(run: arguments.Run, other: arguments.Run) -> None:
 
 
 def _settings(run: "Run") -> dict[str, object]:
-    """Return the choices and the settings of a run, neutral ones and the seed among them."""
+    """Return the choices and all settings of a run, the seed and neutral ones included."""
     return {**run.choices, **cells(run.config, frozenset())}
 
 
 def _differing(ours: Mapping[str, object], theirs: Mapping[str, object]) -> list[Line]:
-    """Return a line for each name whose value is not the same in both."""
+    """Return a line for each name whose value differs between the two sides."""
     return [
         Line([name, *(_shown(side.get(name)) for side in (ours, theirs))])
         for name in {**ours, **theirs}
@@ -73,12 +73,12 @@ def _differing(ours: Mapping[str, object], theirs: Mapping[str, object]) -> list
 
 
 def _shown(value: object) -> object:
-    """Return a value as a cell: a number as it is, and all else as text that can be printed."""
+    """Return a value as a cell of a table: a number as it is, anything else as printable text."""
     return value if value is None or isinstance(value, int | float) else clean(str(value))
 
 
 def _code(one: "Run", two: "Run") -> Iterator[str]:
-    """Yield the lines that differ between the user's own modules of two runs."""
+    """Yield lines on what differs between the user's own modules of two runs."""
     from attnexp.runs.user_code import changed_modules, stored_texts, text_digest
 
     codes = one.summary.code, two.summary.code

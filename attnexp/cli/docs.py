@@ -29,17 +29,23 @@ GROUPS = {
     "Appendix": "tables outside coming_from cluster performance reliability card_numbers "
     "card_sayings register inside glossary",
 }
-"""The documents by what they are for, in the order of a menu."""
+"""The documents by purpose, in the order of a menu."""
+
+WIDE = "[\u3000-\uffef]"
+"""A Chinese character or sign, next to which lines are joined without a blank."""
+
+COLON, ASKED = "\N{FULLWIDTH COLON}", "\N{FULLWIDTH QUESTION MARK}"
 
 OF_LANGUAGE = {"en": "", "zh": "zh/"}
-"""The folder of the documents in a language, below that of all documents."""
+"""The folder of the documents in each language, inside that of all documents."""
 
 
 def documents(language: str = LANGUAGES[0]) -> dict[str, Path]:
     """Return the documents in a language by the names of their files, those of the course last.
 
-    They lie inside an installed package, or next to it in a checkout. Raises FileNotFoundError if
-    the installation is broken.
+    The documents lie inside an installed package, or next to it in a checkout.
+
+    Raises FileNotFoundError if they are in neither place.
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "documents", package.parent / "docs"):
@@ -55,10 +61,13 @@ def summary(text: str) -> str:
     prose = next(
         part for part in parts if part.strip() and not part.lstrip().startswith(("#", "|"))
     )
+    prose = re.sub(f"(?<={WIDE})\\s+(?={WIDE})", "", prose)
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose.split()))
     title = title.removeprefix("# ")
-    first = re.split(r"(?<=[.:?])\**\s", plain)[0].replace("*", "").replace("`", "")
-    return f"{title}{'' if title.endswith('?') else '.'} {re.sub(':$', '.', first)}"
+    first = re.split(rf"(?<=[.:?])\**\s|(?<=[。{COLON}{ASKED}])", plain)[0]
+    first = re.sub(f"{COLON}$", "。", re.sub(":$", ".", re.sub("[*`]", "", first)))
+    stop, blank = ("。", "") if re.search(WIDE, title) else (".", " ")
+    return f"{title}{'' if title.endswith(('?', ASKED)) else stop}{blank}{first}"
 
 
 def main(

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from attnexp.select.renaming import Renaming
 
 FEWEST_DOTS, MOST_DOTS = 50, 1200
-"""Dots per inch that a PNG may have."""
+"""The least and the most dots per inch of a PNG."""
 
 
 def width_inches(text: str) -> float:
-    """Return the inches of a width."""
+    """Return the inches of a width such as `8.4cm`. Raises ArgumentTypeError for another text."""
     from attnexp.plots.picture_style import inches
 
     try:
@@ -38,7 +38,10 @@ def width_inches(text: str) -> float:
 
 
 def dots(text: str) -> int:
-    """Return dots per inch."""
+    """Return a number of dots per inch.
+
+    Raises ArgumentTypeError for a text outside FEWEST_DOTS to MOST_DOTS.
+    """
     if not text.isdecimal() or not FEWEST_DOTS <= int(text) <= MOST_DOTS:
         raise argparse.ArgumentTypeError(
             f"'{text}' is not a whole number from {FEWEST_DOTS} to {MOST_DOTS}"
@@ -69,15 +72,16 @@ class StyleOptions:
     title: str | None = None
 
     def require_drawing(self, drawing: bool, otherwise: str) -> None:
-        """Raise RequestError for an option if no picture is drawn: `otherwise` says why."""
+        """Raise RequestError for an option if no picture is drawn. `otherwise` says why not."""
         given = [name for name, value in vars(self).items() if value not in (None, False)]
         if given and not drawing:
             raise RequestError(f"--{given[0]} is for pictures: {otherwise}")
 
     def asked(self, names: "Renaming | None" = None) -> "Style":
-        """Return the style that the options ask for, with these names if any.
+        """Return the style that the options ask for. `names` are other names of rows and columns.
 
-        Raises RequestError for two sizes, and for a venue or a font that does not exist.
+        Raises RequestError for two options that set the size, for too few dots per inch of a slide,
+        and for a venue or a font that does not exist.
         """
         from attnexp.plots.picture_style import Style, check_font, of_venue, of_width, slides
         from attnexp.select.renaming import KEPT
@@ -108,7 +112,7 @@ class StyleOptions:
 
 
 def check_metric(runs: "Sequence[Run]", metric: str | None, kinds: Sequence[str]) -> None:
-    """Raise RequestError for a metric that no picture of these kinds can draw."""
+    """Raise RequestError for a metric that no picture of these kinds draws."""
     from attnexp.plots.lines import asked_columns
     from attnexp.select.number import numbers_of
 
@@ -134,9 +138,12 @@ def check_animated(formats: Sequence[str], kinds: Sequence[str]) -> None:
 
 
 def figures_folder(runs: "Sequence[Run]", paths: Sequence[Path]) -> Path:
-    """Return the folder of pictures: a single run's own, else figures/ next to the runs.
+    """Return the folder for pictures of some runs.
 
-    Raises RequestError if it is a symbolic link.
+    That is the `figures` of a single run or of the single path, and otherwise `figures` in the
+    current directory.
+
+    Raises RequestError if the folder is a symbolic link.
     """
     alone = [runs[0].folder] if len(runs) == 1 else [*paths]
     folder = (alone[0] if len(alone) == 1 else Path()) / files.FIGURES
@@ -154,7 +161,7 @@ def draw(
     kinds: Sequence[str],
     formats: Sequence[str] = ("png",),
 ) -> bool:
-    """Draw pictures as `catalogue.drawn`, print where each is, and return whether there is one."""
+    """Draw pictures as `catalogue.drawn`, print the paths, and return whether there are any."""
     from attnexp.plots.catalogue import drawn
 
     found = False

@@ -16,8 +16,9 @@ from attnexp.cli.candidates import names
 from attnexp.cli.parser import Argument, Arguments, summary
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
-from attnexp.core.language import usual_language
+from attnexp.core.language import in_language, said, usual_language
 from attnexp.course import exercise_file as exercises
+from attnexp.tables.grid import listed
 
 HELP = "Begin an exercise of the course, and check it."
 
@@ -34,13 +35,13 @@ exit code of check: 0 if all has passed, 1 if not yet, 2 for a bad request
 
 
 class ExerciseArguments(Arguments):
-    """The parser of an action and of the arguments after it."""
+    """The parser of `attnexp exercise`, and of each of its actions."""
 
     def __init__(self, prog: str = "exercise", **settings: Any) -> None:
         super().__init__(prog.removeprefix("attnexp "), HELP, EPILOG, **settings)
 
     def error(self, message: str) -> NoReturn:
-        """Raise RequestError, for a name or a folder that is missing with those that there are."""
+        """Raise RequestError, listing what there is if a name or a folder is missing."""
         if message.endswith("required: NAME"):
             raise RequestError(f"NAME is missing: choose {choices_text(exercises.names())}")
         if message.endswith("required: FOLDER"):
@@ -63,10 +64,12 @@ Name = Annotated[str, Argument(completes=names(exercises.names), metavar="NAME")
 
 def list_exercises() -> None:
     """List the exercises."""
+    language = usual_language(os.environ)
     table = console.plain_table(["exercise", "chapter", "question", "here"])
     for name in exercises.names():
         exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
-        table.add_row(name, exercise.chapter, exercises.question(name), exercises.state(name))
+        asked = escape(exercises.question(name, language))
+        table.add_row(name, exercise.chapter, asked, exercises.state(name))
     console.screen.out.print(table)
 
 
@@ -88,7 +91,10 @@ def start(
     """
     made = exercises.start(name, folder)
     questions = [console.relative(path) for path in sorted(made.glob("README*.md"))]
-    console.print_line(f"The question is in {' and '.join(questions) or console.relative(made)}.")
+    files = listed(questions or [console.relative(made)])
+    console.print_line(
+        in_language(said("The question is in {files}.", files=files), usual_language(os.environ))
+    )
 
 
 def hint(name: Name, *, lang: Language | None = None) -> None:
@@ -120,7 +126,7 @@ def solution(
 
 
 def _print(text: str) -> None:
-    """Print a text of several lines as it is."""
+    """Print a text as it is, without markup."""
     console.screen.out.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
@@ -180,7 +186,7 @@ ACTIONS: dict[str, Callable[..., None]] = {
 
 
 def make_parser() -> Arguments:
-    """Return the parser of the actions, each of which has arguments of its own."""
+    """Return the parser of `attnexp exercise`, with a parser of its own for each action."""
     parser = ExerciseArguments()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, action in ACTIONS.items():

@@ -14,7 +14,7 @@ from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.settings import GROUPS
 
 FIRST = ("results", "plot", "report", "show", "status", "docs")
-"""The verbs that the first page explains; it names the others."""
+"""The verbs that the first page explains. It only names the others."""
 
 EXAMPLES = (
     ("attnexp", "fit a noisy curve"),
@@ -23,20 +23,21 @@ EXAMPLES = (
 )
 
 ALL, OF_VERBS = "all", "verbs"
-"""The words after --help for all pages, and for the verbs."""
+"""The words after --help that ask for all pages, and for the page of verbs."""
 
 DEFAULT = "(default)"
-"""The mark of the choice of a group that `attnexp` makes without a word for it."""
+"""The mark behind the choice that a group has if the command line names none."""
 
 WIDEST = 78
-"""Columns of a line of the first page."""
+"""The most columns of a line of the first page."""
 
 
 def show_help(argv: Sequence[str]) -> None:
-    """Print the first page, or the pages of the groups that the command line names.
+    """Print the first page, or the pages that the command line names.
 
-    A --config-dir adds its choices. Raises RequestError for a word that names no page, and as
-    `check_own` for the folder.
+    The choices of a --config-dir are on the pages too.
+
+    Raises RequestError for a word that names no page, and as `check_own` for a --config-dir.
     """
     extra = config_dir(argv)
     if extra is not None:
@@ -94,9 +95,9 @@ def _show_group(group: str, extra: Path | None) -> None:
 
 
 def _names(group: str, extra: Path | None, default: str | None) -> str:
-    """Return the names of the choices in a line, the default first.
+    """Return a line with the names of a group's choices, the default first.
 
-    The last ones are counted if the line is too short.
+    If the names are too long for a line, the last ones are only counted.
     """
     names = [choice.name for choice in choices(group, extra) if choice.name != default]
     names[:0] = [f"{default} {DEFAULT}"] if default else []
@@ -109,7 +110,7 @@ def _names(group: str, extra: Path | None, default: str | None) -> str:
 
 
 def config_dir(argv: Sequence[str]) -> Path | None:
-    """Return the configuration folder of the user's own that a command line names."""
+    """Return the folder that --config-dir names on a command line, None without one."""
     for flag, value in zip(argv, [*argv[1:], ""], strict=True):
         if flag in ("--config-dir", "-cd"):
             return Path(value)

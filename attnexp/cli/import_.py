@@ -14,10 +14,10 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.summary import Direction
 
 EVERY = 100
-"""The runs after which the progress is shown anew."""
+"""After this many runs the progress is shown again."""
 
 GONE = ("wandb", "tensorboard", "mlflow", "trackio")
-"""The tools whose own readers make a CSV file."""
+"""Tools whose runs become a CSV file by a few lines, which `attnexp docs outside` has."""
 
 EPILOG = """examples:
   attnexp import csv runs.csv --settings model,lr --metrics accuracy
@@ -32,7 +32,10 @@ command adds new runs, and replaces those that have changed.
 
 
 def csv_source(text: str) -> str:
-    """Return the kind of a source. Raises RequestError for a tool that has a reader of its own."""
+    """Return the text of a source.
+
+    Raises RequestError for a tool in GONE, and says how its runs become a CSV file.
+    """
     if text in GONE:
         raise RequestError(
             "`attnexp import` reads CSV alone: `attnexp docs outside` has the lines that make one "
@@ -42,7 +45,10 @@ def csv_source(text: str) -> str:
 
 
 def direction(text: str) -> tuple[str, Direction]:
-    """Return a metric and which of its values are better."""
+    """Return a metric, and which of its values are better, for a text such as `loss=lower`.
+
+    Raises ArgumentTypeError for another text.
+    """
     metric, _, way = text.rpartition("=")
     sides: tuple[Direction, ...] = ("lower", "higher")
     for side in sides:
@@ -110,7 +116,7 @@ def main(
 
 
 def _warn_of(gone: Sequence[Path], path: Path) -> None:
-    """Warn of runs that an earlier import of a file wrote, and that the file no longer has."""
+    """Warn of runs of an earlier import of a file that the file no longer has."""
     names = ", ".join(str(console.relative(each)) for each in gone[:3])
     console.warn(
         f"{console.count_text(len(gone), 'earlier imported run')} of {path} "
@@ -120,7 +126,7 @@ def _warn_of(gone: Sequence[Path], path: Path) -> None:
 
 
 def _show(counts: Mapping[str, int], folder: Path) -> None:
-    """Print how many runs were written, replaced and left."""
+    """Print how many runs were written, how many were replaced, and how many stayed."""
     new, replaced, same = counts["new"], counts["replaced"], counts["the same"]
     said = f", replaced {replaced} that had changed" * bool(replaced)
     said += f", and {same} were there" * bool(same)

@@ -36,7 +36,7 @@ from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 
 REQUEST, FAILURE, SIGNAL, FAULT = 2, 1, 128, 70
-"""Exit codes: a wrong request, a failed run, a signal, whose number is added, a bug in attnexp."""
+"""Exit codes: a wrong request, a failed run, a signal (plus its number), a bug in attnexp."""
 
 EXPLAINED = {
     r"^There is no setting ": said("No setting has this name: check its spelling."),
@@ -48,18 +48,21 @@ EXPLAINED = {
         "There is no such folder: name that of a run, or one that has runs."
     ),
     r" runs has finished: ": said("No run has finished: the same command goes on with a run."),
+    r"^interrupted.*; what had finished is kept$": said(
+        "An interrupted command can be typed again."
+    ),
     r"\bdevice=\S+ is not available: ": said(
         "No such device was found: use {setting}.", setting="device=cpu"
     ),
 }
-"""Errors by the words of their sentences, and what is said of them in Chinese."""
+"""Patterns of error messages, each with a sentence that is also printed in Chinese."""
 
 SIGPIPE = 13
-"""The number of the signal that ends other programs when the reader of their output has gone."""
+"""The number of the signal that ends other programs when nobody reads their output any more."""
 
 
 def main() -> None:
-    """Run the command line of this process and exit with its code."""
+    """Carry out the command line of this process, and exit with its code."""
     if ASKED in os.environ:
         from attnexp.cli.completion import answer
 
@@ -74,7 +77,7 @@ def main() -> None:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Carry out one command line, report its error if it has one, and return its exit code."""
+    """Carry out one command line, print its error if there is one, and return its exit code."""
     code, sentence = 0, ""
     try:
         _check_text(argv)
@@ -95,14 +98,14 @@ def run(argv: Sequence[str]) -> int:
 
 
 def report(error: Exception | KeyboardInterrupt | SystemExit) -> int:
-    """Say why a command ended in an error, and return its exit code."""
+    """Print why a command ended in an error, and return its exit code."""
     code, sentence = _ending(error)
     _complain(sentence)
     return code
 
 
 def _complain(sentence: str) -> None:
-    """Print the sentence of an error, and under a Chinese locale the Chinese of a usual one."""
+    """Print an error message, and for a usual error its Chinese under a Chinese locale."""
     if sentence:
         from attnexp.core.console import complain
 
@@ -113,10 +116,10 @@ def _complain(sentence: str) -> None:
 
 
 def _open_streams() -> None:
-    """Open the standard streams that the shell has closed, and let output escape characters.
+    """Open standard streams that the shell has closed, and escape what they cannot write.
 
-    So that no file of ours or of a process that we start gets the number of a standard stream, and
-    no character is refused.
+    Otherwise a file of this process, or of one that it starts, could get the number of a standard
+    stream, and a character could raise an error.
     """
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
@@ -129,7 +132,7 @@ def _open_streams() -> None:
 
 
 def _flush() -> OSError | None:
-    """Flush standard output, or drop it and return why it cannot be written."""
+    """Flush standard output. If it cannot be written, drop what is left and return the error."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -139,9 +142,9 @@ def _flush() -> OSError | None:
 
 
 def _ending(error: Exception | KeyboardInterrupt | SystemExit) -> tuple[int, str]:
-    """Return the exit code of a command that an error has ended, and the sentence that says why.
+    """Return the exit code of a command that ended in an error, and the message for the user.
 
-    A command whose output is no longer read ends without one, as other programs do.
+    The message is empty if nobody reads the output any more, as in other programs.
     """
     if isinstance(error, SystemExit):
         last = traceback.extract_tb(error.__traceback__)[-1]
@@ -168,7 +171,7 @@ def _ending(error: Exception | KeyboardInterrupt | SystemExit) -> tuple[int, str
 
 
 def _fault(error: Exception) -> str:
-    """Write the traceback of a bug in attnexp into a file, and return a sentence that names it."""
+    """Write the traceback of a bug in attnexp into a file, and return a message that names it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}, line {last.lineno}"
     what = f"{type(error).__name__}: {' '.join(str(error).split()):.100} ({where})"
@@ -200,7 +203,7 @@ def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
 
 
 def _check_verb(word: str) -> None:
-    """Raise RequestError for a first word that is nearly a verb, or one of another tool."""
+    """Raise RequestError for a first word that is near a verb, or a command of another tool."""
     from attnexp.config.groups import groups_with
 
     chosen = [f"{group}={word}" for group in groups_with(word)]
@@ -211,7 +214,7 @@ def _check_verb(word: str) -> None:
 
 
 def _check_text(argv: Sequence[str]) -> None:
-    """Raise RequestError for an argument that the locale cannot decode."""
+    """Raise RequestError for an argument that cannot be decoded in the locale's encoding."""
     for word in argv:
         if not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word):
             raise RequestError(
@@ -221,7 +224,7 @@ def _check_text(argv: Sequence[str]) -> None:
 
 
 def _name_unread(argv: Sequence[str]) -> None:
-    """Name the files in a configuration folder of the user's own that look read and are not."""
+    """Warn of files in the user's --config-dir that look like choices and are not read."""
     from attnexp.cli.help import config_dir
     from attnexp.config.groups import unread
     from attnexp.core.console import warn_aside

@@ -30,16 +30,16 @@ KINDS = {
     "arch": ("arch", "`forward`"),
     "law": ("law", "`replace`"),
 }
-"""The group that each kind is a choice of, and the methods that are to be filled in."""
+"""For each kind, the group of which it is a choice, and the methods that must be filled in."""
 
 AROUND = dict.fromkeys(("attention", "positions"), "data=reverse arch=transformer ")
-"""Settings next to which a choice can be tried: those by default have no place for it."""
+"""Settings that a command needs to try a choice, for groups without a place in the defaults."""
 
 OF_YAML = ("none", "null", "true", "false", "yes", "no", "on", "off", "nan", "inf")
 """Names that YAML or a command line may read as values."""
 
 DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
-"""Names that no file may have on Windows."""
+"""Names that a file cannot have on Windows."""
 
 
 def _filled(path: Path, name: str) -> str:
@@ -49,7 +49,6 @@ def _filled(path: Path, name: str) -> str:
 
 
 WRITTEN = [*KINDS, claims.GROUP]
-"""The kinds of what is written."""
 
 EPILOG = """examples:
   attnexp new score laplace           a class, its YAML file and a test
@@ -113,7 +112,7 @@ def main(
 
 
 def _write_claim(name: str, folder: Path) -> None:
-    """Write the file of a claim, which runs once its words are filled in, and name the steps."""
+    """Write the file of a claim to be filled in, and print the next steps."""
     _check_name(name, claims.GROUP)
     if name in claims.names():
         raise RequestError(f"claim {name} is one of attnexp's own: choose another name")
@@ -125,7 +124,7 @@ def _write_claim(name: str, folder: Path) -> None:
 
 
 def _check_name(name: str, group: str) -> None:
-    """Raise RequestError for a name that a module or a command line cannot have."""
+    """Raise RequestError for a name that a module or a word of a command line cannot have."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise RequestError(
             f"NAME must be lower-case ASCII, digits and underscores, such as my_{group}, "
@@ -140,7 +139,7 @@ def _check_name(name: str, group: str) -> None:
 
 
 def _check_free(name: str, group: str) -> None:
-    """Raise RequestError for the name of a choice of attnexp's, or of a module."""
+    """Raise RequestError for a name that a choice of attnexp or a Python module already has."""
     for own in dict.fromkeys([group, *(each for each, _ in KINDS.values())]):
         if name in {choice.name for choice in choices(own)}:
             raise RequestError(f"{own}={name} is one of attnexp's own: choose another name")
@@ -149,7 +148,10 @@ def _check_free(name: str, group: str) -> None:
 
 
 def _write(texts: dict[Path, str]) -> None:
-    """Write new files, all of them or none."""
+    """Write new files, all of them or none.
+
+    Raises RequestError for a file that exists already, and for one that cannot be written.
+    """
     for path in texts:
         if os.path.lexists(path):
             raise RequestError(f"{path} exists already: choose another name, or remove it")

@@ -22,22 +22,22 @@ from attnexp.cli.verbs import VERBS
 from attnexp.core.errors import CommandEnded, RequestError, nearest_text, none_of
 
 DESCRIPTION = r"^ {4}(\w+)(?: \((.+?)\))?: (.+(?:\n {8}.*)*)"
-"""A parameter, its metavar and its help in a docstring."""
+"""A parameter in the section `Args:` of a docstring: name, metavar and help."""
 
 
 PLAIN = {str: "NAME", int: "N", float: "X", Path: "FILE"}
-"""The types that argparse converts to, and the metavar of each."""
+"""The types that argparse converts to, each with its usual metavar."""
 
 
 OF_TESTS = {"and", "or", "not", "in", "=", "==", "!=", "<", ">", "<=", ">="}
-"""Words of a test that stand alone where it is not quoted."""
+"""Words by which several words behind --where are a test that lacks quotes."""
 
 
 class Argument:
-    """What a parser knows of a parameter that its name, type, default and docstring do not say.
+    """What a parser needs to know of a parameter beyond its name, type, default and docstring.
 
-    `option` is the name of the option if it is not the name of the parameter. `completes` gives the
-    candidates for completion, by default files for a path. `help` and the others are arguments of
+    `option` is the name of the option, if it is not that of the parameter. `completes` returns
+    candidates for completion, by default files for a path. `help` and all others are arguments of
     `argparse.ArgumentParser.add_argument`.
     """
 
@@ -46,9 +46,9 @@ class Argument:
 
 
 class Arguments(argparse.ArgumentParser):
-    """An argument parser that accepts no abbreviations.
+    """An argument parser that accepts no abbreviations of options.
 
-    Raises RequestError for arguments that make no sense.
+    A parse raises RequestError for words that do not fit.
     """
 
     def __init__(self, verb: str, description: str, epilog: str, **settings: Any) -> None:
@@ -64,7 +64,7 @@ class Arguments(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-\d+$|-\d*\.\d+$|-[\d.]+[,;]")
 
     def add_parameters(self, function: Callable[..., object]) -> None:
-        """Add an argument for each parameter of a function."""
+        """Add an argument for each parameter of a function. A dataclass stands for its fields."""
         self.set_defaults(function=function)
         self._add(function)
 
@@ -91,12 +91,15 @@ class Arguments(argparse.ArgumentParser):
         setattr(action, "completer", completes)
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Return the arguments, and as `function` that of the parser, or of one of its actions."""
+        """Return the arguments of the words, and as `function` the function to call with them.
+
+        Raises RequestError for words that do not fit.
+        """
         self._require_quoted_test(words)
         return (self.parse_args if self._subparsers else self.parse_intermixed_args)(words)
 
     def _require_quoted_test(self, words: Sequence[str]) -> None:
-        """Raise RequestError for a test of --where that is several words."""
+        """Raise RequestError if the test behind --where is several words, as without quotes."""
         for place, word in enumerate(words):
             if word.partition("=")[0] != "--where":
                 continue
@@ -110,7 +113,10 @@ class Arguments(argparse.ArgumentParser):
         raise CommandEnded(status)
 
     def parse_known_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the arguments. An unknown option is refused before the words after it are read."""
+        """Return the arguments, after refusing an unknown option.
+
+        argparse would first read the words behind the option, and complain of these.
+        """
         for word in args or ():
             if word == "--":
                 break
@@ -132,9 +138,10 @@ class Arguments(argparse.ArgumentParser):
 
 
 def parser_of(verb: str) -> Arguments:
-    """Return the parser of a verb, whose module is imported.
+    """Return the parser of a verb, after importing the verb's module.
 
-    The description is the first sentence of the docstring of its `main`, the epilog its `EPILOG`.
+    The description is the first paragraph of the docstring of `main`, and the epilog is `EPILOG`. A
+    module with `make_parser` makes its own parser.
     """
     module = import_module(VERBS[verb][0])
     if hasattr(module, "make_parser"):
@@ -146,18 +153,21 @@ def parser_of(verb: str) -> Arguments:
 
 
 def run_verb(verb: str, words: Sequence[str]) -> None:
-    """Carry out a verb with the words after it. Raises RequestError for words it cannot take."""
+    """Carry out a verb with the words behind it. Raises RequestError for words that do not fit."""
     arguments = parser_of(verb).parse(words)
     _called(arguments.function, arguments)
 
 
 def summary(function: Callable[..., object]) -> str:
-    """Return the first paragraph of a docstring in one line."""
+    """Return the first paragraph of a function's docstring as one line."""
     return " ".join((function.__doc__ or "").split("\n\n")[0].split())
 
 
 def _kind_and_settings(annotation: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the type of a parameter, and the settings of its Arguments: of `ALIAS | None`, too."""
+    """Return the type of a parameter, and the settings of the Argument that annotates it.
+
+    An annotation inside `... | None` counts too.
+    """
     for part in (annotation, *get_args(annotation)):
         if get_origin(part) is Annotated:
             kind, *arguments = get_args(part)
@@ -166,7 +176,7 @@ def _kind_and_settings(annotation: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _described(function: Callable[..., object]) -> dict[str, dict[str, str]]:
-    """Return help and metavar of parameters by the section `Args:` of a docstring."""
+    """Return help and metavar of the parameters that a docstring describes under `Args:`."""
     _, _, section = cleandoc(function.__doc__ or "").partition("\nArgs:\n")
     return {
         name: {"help": " ".join(text.split()), **({"metavar": metavar} if metavar else {})}
@@ -175,9 +185,11 @@ def _described(function: Callable[..., object]) -> dict[str, dict[str, str]]:
 
 
 def _settings_of(kind: Any, parameter: Parameter, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `add_argument` that follow from a type, a default and a place.
+    """Return what the type, the default and the kind of a parameter tell `add_argument`.
 
-    `given` are those of Arguments. Raises TypeError for a bool that is not False by default.
+    `given` are the settings of its Argument.
+
+    Raises TypeError for a bool that is not False by default.
     """
     parts, default = (kind, *get_args(kind)), parameter.default
     if kind is bool:
@@ -206,7 +218,7 @@ def _settings_of(kind: Any, parameter: Parameter, given: Mapping[str, Any]) -> d
 
 
 def _called(function: Callable[..., Any], arguments: argparse.Namespace) -> Any:
-    """Return what a function returns for the arguments of its parameters."""
+    """Call a function with the parsed arguments of its parameters, and return the result."""
     given = {}
     for name, parameter in signature(function).parameters.items():
         kind = parameter.annotation

@@ -38,7 +38,7 @@ EPILOG = """examples:
 
 
 def pictures_folder(text: str) -> Path:
-    """Return the path of a folder of pictures."""
+    """Return the path of a folder for pictures. Raises ArgumentTypeError for the name of a file."""
     try:
         return arguments.folder(text)
     except argparse.ArgumentTypeError as error:
@@ -110,7 +110,7 @@ def main(
 
 
 def warn_of_codes(compared: "Sequence[Comparison]", paths: Sequence[Path]) -> None:
-    """Say which rows are of runs of several codes of the user's, and what tells these apart."""
+    """Warn of rows that mix runs of several versions of the user's code, with a remedy."""
     from attnexp.plots.lines import names_of, runs_of
     from attnexp.runs.user_code import code_digits
     from attnexp.select.frame import make_frame, varying
@@ -130,7 +130,7 @@ def warn_of_codes(compared: "Sequence[Comparison]", paths: Sequence[Path]) -> No
 
 
 def nothing_to_draw(runs: "Sequence[Run]") -> str:
-    """Return that there is nothing to draw of runs, and the files that none of them holds."""
+    """Return a message that there is nothing to draw, with the files that all runs lack."""
     drawn_from = (files.ATTENTION, files.PREDICTIONS, files.METRICS)
     lacking = [
         name for name in drawn_from if not any(os.path.exists(run.folder / name) for run in runs)
@@ -141,7 +141,9 @@ def nothing_to_draw(runs: "Sequence[Run]") -> str:
 
 
 def chosen_runs(paths: Sequence[Path], where: str | None, version: int) -> "list[Run]":
-    """Return the run that is named, or else the finished runs of a results version below the paths.
+    """Return the runs to draw: the single run that is named, else finished runs below the paths.
+
+    Below paths, only runs of results version `version` that fit `where` and can be drawn count.
 
     Raises RequestError if there is nothing to draw.
     """

@@ -98,7 +98,10 @@ def main(
 
 
 def _folder(name: str, interventions: Sequence[str]) -> Path:
-    """Return the path of a run or of a folder. Raises RequestError for a name that is neither."""
+    """Return the path of a run or of a folder of runs.
+
+    Raises RequestError for a name that is neither a path nor an intervention.
+    """
     near = nearest_text(name, interventions)
     folder = Path(name) if near else arguments.run_path(name)
     if not os.path.exists(folder):
@@ -110,7 +113,10 @@ def _folder(name: str, interventions: Sequence[str]) -> Path:
 def _draw(
     compared: "Sequence[Comparison]", runs: "Sequence[Run]", folder: Path, style: "Style"
 ) -> None:
-    """Draw the stored numbers, of several runs compared, and say where. Distances are not drawn."""
+    """Draw the stored numbers of interventions, several runs compared, and print where.
+
+    Nothing is drawn if there are only distances.
+    """
     from attnexp.plots.base import Options
     from attnexp.runs.folder import load_run
 

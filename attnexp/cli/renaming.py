@@ -26,14 +26,14 @@ Labels = Annotated[
 ]
 
 Words = dict[str, set[tuple[str, Any]]]
-"""The words of labels, each with the columns and values that it names."""
+"""The words for values in labels, each with the columns and values that it stands for."""
 
 
 def asked_names(labels: Sequence[str], runs: "Sequence[Run]") -> "Renaming":
-    """Return the names that replace those of runs.
+    """Return the other names that --name asks for.
 
-    Raises RequestError for a name that is not shown, for one that something else has, and for two
-    names of one thing.
+    Raises RequestError for an old name that nothing has, for a new name that something else has,
+    and for two new names of one thing.
     """
     from attnexp.select.frame import make_frame
     from attnexp.select.number import numbers_of
@@ -71,7 +71,7 @@ def asked_names(labels: Sequence[str], runs: "Sequence[Run]") -> "Renaming":
 
 
 def _require_apart(names: Mapping[str, str], words: Collection[str], what: str) -> None:
-    """Raise RequestError for a new name that something else has, which would merge two."""
+    """Raise RequestError for a new name that another row or column has: two would look like one."""
     for old, new in names.items():
         others = {kept for kept in words if kept not in names}
         others |= {other for one, other in names.items() if one != old}
@@ -80,7 +80,7 @@ def _require_apart(names: Mapping[str, str], words: Collection[str], what: str) 
 
 
 def _require_other_values(names: Mapping[str, str], words: Words, frame: "Frame") -> None:
-    """Raise RequestError for a name of a value that another value of the setting has."""
+    """Raise RequestError for a new name that reads as another value of the same column."""
     renamed = {place for old in names for place in words.get(old, ())}
     for old, new in names.items():
         for column, _ in words.get(old, ()):
@@ -94,7 +94,13 @@ def _require_other_values(names: Mapping[str, str], words: Words, frame: "Frame"
 def _asked_name(
     text: str, words: Collection[str], columns: Collection[str], near: Collection[str]
 ) -> tuple[str, str]:
-    """Return a name and its replacement. A name may have an equals sign: `width=1=narrow`."""
+    """Return the old and the new name in a text OLD=NEW.
+
+    The old name may have an equals sign: `width=1=narrow`.
+
+    Raises RequestError for an old name that nothing has, and for a new name that is empty or not
+    printable.
+    """
     from attnexp.tables.columns import FIXED
 
     signs = [found.start() for found in re.finditer("=", text)]
@@ -115,7 +121,7 @@ def _asked_name(
 
 
 def _words(frame: "Frame") -> Words:
-    """Return the words: choices, `width=1` and `model.width=1` of a setting, and digits of code."""
+    """Return the words of values: choices, `width=1` and `model.width=1`, and digits of code."""
     from attnexp.runs.user_code import NO_CODE
     from attnexp.select.frame import OF_CODE
 
@@ -133,7 +139,7 @@ def _words(frame: "Frame") -> Words:
 
 
 def _spelled(old: str, words: Words) -> str:
-    """Return a name in which each part is the first word for what it means: `width=1`."""
+    """Return a name as labels write it: each part by the first of the words with its meaning."""
     return ", ".join(
         next(word for word, named in words.items() if named == words[part])
         for part in old.split(", ")
@@ -141,9 +147,9 @@ def _spelled(old: str, words: Words) -> str:
 
 
 def _forms(frame: "Frame") -> dict[str, str]:
-    """Return the column of each form of a setting or group that names one column alone.
+    """Return the column that each form of a name stands for: `width` or `model.width`.
 
-    A form of several columns is that of the one in which runs differ, which labels have.
+    A form that fits several columns stands for the one in which runs differ, if there is one.
     """
     found: dict[str, str] = {}
     for names in (frame.factors, frame.several):
@@ -153,6 +159,6 @@ def _forms(frame: "Frame") -> dict[str, str]:
 
 
 def _ends(name: str) -> list[str]:
-    """Return the ends of a dotted name, the shortest first: `width` and `model.width`."""
+    """Return the endings of a dotted name, the shortest first: `width`, then `model.width`."""
     parts = name.split(".")
     return [".".join(parts[start:]) for start in reversed(range(len(parts)))]

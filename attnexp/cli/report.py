@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from attnexp.select.overview import Progress
 
 MOST_COMPUTED = 8
-"""The most configurations on the same data whose models are in the page."""
+"""The most configurations of a data set whose models a page computes."""
 
 PAGE = arguments.written_as("the page is HTML, which a browser prints to PDF", ".html", ".htm")
 
 EVERY = 5.0
-"""Seconds between two looks at the runs with --live."""
+"""With --live, seconds between two looks at the runs."""
 
 EPILOG = """examples:
   attnexp report         all runs below outputs/, into report.html
@@ -86,9 +86,9 @@ def main(
 
 
 def keep_writing(paths: Sequence[Path], options: PageOptions) -> None:
-    """Write the page whenever runs have changed, until none is running or planned.
+    """Write the page whenever runs have changed, until none is running or to do.
 
-    Ctrl-C ends it, too. The page that is written last does not load itself again.
+    Ctrl-C ends this too. The last page that is written does not load itself again.
     """
     from attnexp.select.overview import progress_of
 
@@ -109,7 +109,7 @@ def keep_writing(paths: Sequence[Path], options: PageOptions) -> None:
 
 
 def _state(paths: Sequence[Path]) -> dict[str, list[int]]:
-    """Return when each run below the paths last wrote its summary and its metrics."""
+    """Return when each run below the paths last wrote its summary and its metrics, by its path."""
     from attnexp.select.collect import collect_asked
 
     state: dict[str, list[int]] = {}
@@ -139,7 +139,11 @@ def _clock(seconds: float) -> str:
 
 
 def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") -> None:
-    """Write the page once. With `progress` it is live, and no run needs to have finished."""
+    """Write the page once. With `progress` it is live, and shows runs that have not finished too.
+
+    Raises RequestError without `progress` if no run has finished, and if the file cannot be
+    written.
+    """
     from attnexp.select.selection import selected
 
     runs = selected(paths, options.where, options.results_version, "report")
@@ -161,7 +165,10 @@ def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") ->
 
 
 def _programs(options: PageOptions) -> "Models":
-    """Return the function that makes a program for each configuration of a comparison."""
+    """Return a function that returns the model of each configuration of a comparison.
+
+    The page computes with these models. A configuration whose model cannot be traced is Refused.
+    """
     with console.status("loading PyTorch"):
         from attnexp.config.restore import restore
         from attnexp.config.trust import read_trust

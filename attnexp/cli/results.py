@@ -64,7 +64,7 @@ class GatheredOptions:
     costs: bool = False
 
     def check(self, runs: bool, sort: str | None, top: int, metric: Sequence[str]) -> None:
-        """Raise RequestError for options that exclude each other; name one without effect."""
+        """Raise RequestError for options that exclude each other, and warn of --looks."""
         if runs:
             self.require_none()
         elif self.over:
@@ -73,7 +73,7 @@ class GatheredOptions:
             console.warn_aside(NO_LOOKS)
 
     def require_none(self) -> None:
-        """Raise RequestError for an option that is given, where rows do not gather runs."""
+        """Raise RequestError if an option is given: with --runs, rows gather no runs."""
         given = {
             "--by": self.by,
             "--over": self.over,
@@ -88,7 +88,7 @@ class GatheredOptions:
                 raise RequestError(f"{name} is for rows that gather runs: leave out --runs")
 
     def require_no_more(self, sort: str | None, top: int, metric: Sequence[str]) -> None:
-        """Raise RequestError for an option that is given, where rows are compared over tasks."""
+        """Raise RequestError for an option that does not go with --over."""
         given: dict[str, object] = {"--sort": sort, "--top": top, "--costs": self.costs}
         given |= {"--explain": self.explain, "--metric with several names": metric[1:]}
         for name, is_given in given.items():
@@ -156,9 +156,9 @@ def main(
 
 
 def _end(report: Report, is_printed: bool) -> None:
-    """Say what required sentences came to, unless it is printed.
+    """Raise CommandEnded with 3 or 4 if the table does not show a required sentence.
 
-    Raises CommandEnded with 3 or 4 if one does not hold.
+    `is_printed` says that the table has printed the answers. Otherwise they are printed here.
     """
     for answer in () if is_printed else report.required:
         console.warn_aside(answer.text)
@@ -168,7 +168,10 @@ def _end(report: Report, is_printed: bool) -> None:
 
 
 def _say_empty(below: str, gathered: GatheredOptions, output: Output) -> None:
-    """Say that there are no runs; a program gets a report without rows."""
+    """Say that there are no runs. Output in JSON is a report without rows.
+
+    Raises RequestError with --require.
+    """
     if gathered.require:
         raise RequestError(f"--require: there are no runs below {below}")
     sentence = f"There are no runs below {below} yet: `attnexp` makes one."
@@ -190,7 +193,8 @@ def _table_of_runs(
 ) -> Report:
     """Return the table with a row for each run.
 
-    `numbers` are the paths of the runs in the order in which they are numbered, if they are.
+    `numbers` are the paths of all runs in the order in which they are numbered, empty for a table
+    without numbers.
     """
     from attnexp.select.configurations import best_runs
     from attnexp.select.names import resolve_name
@@ -227,7 +231,7 @@ def _table_over_tasks(
 
 
 def _with_answers(report: Report, found: Sequence[TableAnswer]) -> Report:
-    """Return a report that also has answers to what was required."""
+    """Return a report with the answers to required sentences added."""
     verdicts = [*report.verdicts, *(answer.text for answer in found)]
     return replace(report, verdicts=verdicts, required=found)
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Carry out the request of the arguments.
+    """Carry out a command line without a verb: a run, a sweep, or a question to Hydra.
 
-    Raises RequestError for a wrong request and RunFailedError for a run that failed.
+    Raises RequestError for a wrong request, and RunFailedError for a run that failed.
     """
     line = CommandLine.read(argv)
     try:
@@ -43,9 +43,9 @@ def main(argv: Sequence[str]) -> None:
 
 
 def run_once(line: CommandLine, job: Job) -> None:
-    """Run one job, unless the same job has finished before.
+    """Run one job, unless it has finished before. Then show it.
 
-    Nothing is written before everything is built.
+    Everything is built before anything is written.
     """
     config = job.config
     warn_of_reads(job.place.code)
@@ -81,7 +81,10 @@ def run_once(line: CommandLine, job: Job) -> None:
 
 
 def _prepared(job: Job) -> "PreparedRun":
-    """Return everything that training needs. Raises RequestError for a job that cannot run."""
+    """Return the run of a job, built and ready to train.
+
+    Raises RequestError for a job that cannot run.
+    """
     with console.status("loading PyTorch"):
         from attnexp.config import build
 
@@ -128,7 +131,7 @@ def _failure(folder: Path, error: BaseException) -> str:
 
 
 def show_run(folder: Path, summary: Summary) -> None:
-    """Print the first metrics of a run, its notes, its folder, its pictures and the next commands.
+    """Print the headline metrics of a run, its notes, folder and pictures, and the next command.
 
     All metrics are in the folder.
     """

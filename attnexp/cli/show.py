@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attnexp.runs.folder import Run
 
 HEIGHT = 10
-"""Lines of a curve."""
+"""The lines that a curve takes."""
 
 EPILOG = """examples:
   attnexp show outputs/RUN               losses and attention
@@ -87,7 +87,7 @@ def main(
 
 
 def _primary(run: "Run") -> str:
-    """Return the primary metric, and the metrics that are shown next to it."""
+    """Return the primary metric of a run as text, with the metrics that are shown next to it."""
     others = run.summary.companions.get(run.summary.primary or "", {})
     companions = [
         f"{head} {run.metrics[other]:.3g}" for head, other in others.items() if other in run.metrics
@@ -96,7 +96,10 @@ def _primary(run: "Run") -> str:
 
 
 def origin(run: "Run") -> list[str]:
-    """Return lines that say what was typed for a run, and which code and machine computed it."""
+    """Return lines on the origin of a run: its command, its code, its versions and its machine.
+
+    The list is empty if the summary does not name the machine.
+    """
     from attnexp.runs.origin.command_line import RunLine
     from attnexp.runs.user_code import code_digits
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from attnexp.select.overview import Progress, Row
 
 EVERY = 5.0
-"""Seconds between two updates with --watch."""
+"""With --watch, seconds between two updates."""
 
 SHOWN = 20
-"""The largest number of runs in a table."""
+"""The most rows of a table."""
 
 EPILOG = """examples:
   attnexp status                     the progress of all runs below outputs/
@@ -69,7 +69,7 @@ def main(
 
 
 def show(progress: "Progress") -> None:
-    """Print the counts, the running runs, and those to run again."""
+    """Print how many runs have each status, the running runs, and the runs to run again."""
     counts = progress.counts.items()
     _print([{"status": status, "runs": str(count)} for status, count in counts], right=["runs"])
     _print(progress.running)
@@ -82,7 +82,7 @@ def show(progress: "Progress") -> None:
 
 
 def _by_error(rows: "Sequence[Row]") -> "list[Row]":
-    """Return the runs to run again, a row for those of one status and one error."""
+    """Return a row for all runs to run again with the same status and the same error."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         alike.setdefault((row["status"], row["error"]), []).append(row)

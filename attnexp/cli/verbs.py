@@ -23,7 +23,7 @@ VERBS = {
     "diff": ("attnexp.cli.diff", "print what differs between two runs"),
     "show": ("attnexp.cli.show", "show losses and maps in the terminal"),
 }
-"""Each verb of ours, the module whose `main` it calls, and a line for the help page."""
+"""Each verb with the module whose `main` it calls and its line on the help page."""
 
 ASKED = "_ARGCOMPLETE"
-"""The environment variable by which a shell asks for the candidates to complete a line."""
+"""The environment variable that a shell sets to ask for completions of a line."""

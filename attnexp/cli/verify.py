@@ -36,16 +36,16 @@ exit code: 0 if all are bit-identical or within tolerance, 1 if one is not
 """
 
 BY_CLOCK = f"{ENDED}train.max_minutes"
-"""How the note of a run begins that its limit of minutes has ended."""
+"""The beginning of the note of a run that ended at its limit of minutes."""
 
 UNVERIFIED = "not verified"
 """The outcome of a run that could not be repeated."""
 
 MINUTES = 10.0
-"""The minutes of all runs together."""
+"""The minutes that all runs together may take by default."""
 
 ROWS, SEED = 3, 1
-"""How many rows of a card are drawn, and the seed that draws them."""
+"""By default, how many rows of a card are drawn, and the seed that draws them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ def main(
 
 
 def _require_fit(paths: Sequence[Path], options: VerifyOptions, cards: Sequence[Path]) -> None:
-    """Raise RequestError for runs and a card together, and for options of the other."""
+    """Raise RequestError for a card next to other paths, and for options that do not fit."""
     if not cards and (options.rows is not None or options.seed is not None):
         raise RequestError("--rows and --seed draw rows of a card: give a CARD.json")
     if cards and len(paths) > 1:
@@ -114,7 +114,7 @@ def _require_fit(paths: Sequence[Path], options: VerifyOptions, cards: Sequence[
 
 
 def _verify(paths: Sequence[Path], options: VerifyOptions) -> dict[str, Any]:
-    """Repeat the runs, print of each how its numbers compare, and return it for programs."""
+    """Repeat the runs, print how the numbers of each compare, and return this for programs."""
     from attnexp.runs.origin.repeat import NOT_CHECKED
     from attnexp.select.selection import selected
 
@@ -204,9 +204,10 @@ def _unverified(why: str) -> tuple[str, dict[str, object]]:
 def _repeated(
     run: "Run", trust: "Trust", config_dir: Path | None, tolerance: float, seconds: float
 ) -> "Repetition":
-    """Repeat a run in at most this time, and compare it.
+    """Repeat a run within `seconds`, and compare the two.
 
-    Raises RequestError if it cannot be built, and RunFailedError if it cannot be repeated.
+    Raises RequestError if the run cannot be built, and RunFailedError if the repetition fails or
+    takes longer.
     """
     from attnexp.config.restore import check_choices, rebuild
     from attnexp.runs.folder import load_run
@@ -235,10 +236,10 @@ def _repeated(
 
 
 def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "PreparedRun":
-    """Return a run that ends after `minutes`.
+    """Return a prepared run that ends after `minutes`.
 
-    If the stored run was ended by its own limit, it ends after the same number of updates, at
-    each of which the schedule is unchanged.
+    If the stored run was ended by its own limit of minutes, the repetition ends after the same
+    number of updates. The schedule stays that of the planned updates.
     """
     settings = replace(prepared.settings, max_minutes=minutes)
     steps = summary.metrics.get("steps")

@@ -14,45 +14,47 @@ from attnexp.core.batch import Batch, DataSpec
 class Dataset(ABC):
     """Holds three disjoint splits, each one batch, and the sizes that a model must know.
 
-    A subclass sets the four attributes in its constructor, whose keyword arguments are its
-    settings, and annotates `spec` with its kind. It draws only from the `generator` it is given, so
-    that one seed gives the same data whatever model is trained on them. `validation` is None if the
-    training loss is itself a validation, as leave-one-out is.
+    A subclass sets `spec`, `train`, `validation` and `test` in its constructor, whose keyword
+    arguments are its settings, and annotates `spec` with its kind. It draws only from the
+    `generator` that it is given, so that one seed gives the same data whatever model is trained on
+    them. `validation` is None if the training loss is itself a validation, as leave-one-out is.
     """
 
     spec: DataSpec
     floors: ClassVar[tuple[str, ...]] = ()
-    """The metrics of which a run measures what is reached without a key: `attnexp.data.floors`."""
+    """The metrics whose floor a run measures, the value that is reached without reading a key: see
+    `attnexp.data.floors`."""
     packages: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """The packages that the constructor imports, each with what pip installs for it: one that is
-    missing is said before the first job."""
+    """The packages that the constructor imports, each with what pip installs for it. A command says
+    which one is missing before its first job."""
     chance: Mapping[str, float] = MappingProxyType({})
-    """The metrics of a guess on the test set, by name, if the data define one of their own."""
+    """The metrics of a guess of the data's own on the test set, by name, if the data define one."""
     notes: tuple[str, ...] = ()
     """Sentences for readers of the numbers, such as how many examples were left out."""
     splits_rows: ClassVar[bool] = False
-    """Whether a seed is another split of the same rows, and not new examples."""
+    """Whether each seed splits the same rows in another way, and does not draw new examples."""
     overlap: float = 0.0
-    """n_test / n_train if a seed is another split of the same rows, and 0 if it draws new examples:
-    splits are not independent (Nadeau and Bengio 2003)."""
+    """n_test / n_train if each seed splits the same rows in another way, and 0 if it draws new
+    examples. Such splits are not independent (Nadeau and Bengio 2003)."""
     train: Batch
     validation: Batch | None
     test: Batch
 
     @classmethod
     def fixed_by(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the setting of the data by which no seed draws them, None if seeds draw them.
+        """Return the setting because of which no seed draws the data, None if seeds draw them.
 
-        `settings` are those of the constructor. Seeds are then of the model alone, and `data_seed`
-        is refused.
+        `settings` are those of the constructor. If the data are fixed, a seed is that of the model
+        alone, and `data_seed` is refused.
         """
         return None
 
     def epoch(self, generator: torch.Generator) -> Batch:
         """Return the examples of the next pass over the data: `train`.
 
-        Data that draw new examples for each pass override this. They draw from the generator of the
-        order of training, as many examples as `train` has, and return them on its device.
+        Data that draw new examples for each pass override this method. They draw as many examples
+        as `train` has from `generator`, that of the order of training, and return them on the
+        device of `train`.
         """
         return self.train
 

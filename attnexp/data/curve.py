@@ -14,7 +14,7 @@ from attnexp.data.base import Dataset
 from attnexp.data.memory import require_memory
 
 BYTES_A_POINT = 64
-"""Memory that a point takes while the data are made, in bytes."""
+"""The memory, in bytes, that a point takes while the data are made."""
 
 
 @dataclass(eq=False, repr=False)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 CLDR_FORMATS = ("short", "medium", "long", "full")
-"""Names of the formats that CLDR has for every locale."""
+"""The formats that CLDR has for every locale."""
 
 Part = Literal["year", "month", "day", "weekday", "literal"]
 
@@ -20,15 +20,15 @@ FIELDS: dict[str, Part] = {
     "E": "weekday",
     "c": "weekday",
 }
-"""Fields of a CLDR pattern that a format may use, and the part of the date that each writes."""
+"""Fields of a CLDR pattern that a format may use, with the part of the date that each writes."""
 
 
 @dataclass(frozen=True)
 class Piece:
     """Holds the texts of one part of a written date, one for each value of the part, in order.
 
-    Months and days count from the first, weekdays from Monday, years from the first of the range. A
-    literal is the same in every date and has one text.
+    Months and days begin with the first, weekdays with Monday, and years with the first of the
+    range. A literal is the same in every date and has one text.
     """
 
     part: Part
@@ -98,7 +98,7 @@ def _pieces(locale: str, format: str, years: range) -> tuple[Piece, ...]:
 
 @cache
 def _field(locale: str, letter: str, count: int, years: range) -> Piece:
-    """Return a field of a pattern, with each of its values written once."""
+    """Return a field of a pattern, with the text of each of its values."""
     from babel.dates import format_date
 
     examples = {

@@ -30,10 +30,10 @@ ISO_PLACES = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}
 ISO_LENGTH = 10
 
 MOST_YEARS = 400
-"""The longest range of years: every text of every date in it is compared with every other."""
+"""The most years of a range: every text of every date is compared with every other."""
 
 Calendar = Mapping[str, Int[Tensor, " days"]]
-"""For each part of a date, the index of its value on each day: see `Piece`."""
+"""For each part of a date, the index of its value on each day, into the texts of a `Piece`."""
 
 
 @dataclass(eq=False, repr=False)
@@ -109,7 +109,7 @@ def _drawn(
     years: range,
     generator: torch.Generator,
 ) -> Batch:
-    """Return different dates of these years, each in one of the forms."""
+    """Return a batch of different dates of these years, each in one of the forms."""
     calendar = _calendar(years)
     origins = {piece: _origins(piece, years[0]) for piece in tables if piece.part in ISO_PLACES}
     every_day = [len(calendar["day"])]
@@ -157,7 +157,7 @@ def _calendar(years: range) -> Calendar:
 
 
 def _table(piece: Piece, ids: Mapping[str, int]) -> Int[Tensor, "values width"]:
-    """Return the ids of the texts of a piece, padded."""
+    """Return the ids of the characters of a piece, a row for each text, padded."""
     width = max(map(len, piece.texts))
     rows = [[ids[character] for character in text] for text in piece.texts]
     return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
@@ -169,7 +169,7 @@ def _write(
     origins: Mapping[Piece, Tensor],
     dates: Calendar,
 ) -> tuple[Int[Tensor, "dates longest"], Int[Tensor, "dates 10"]]:
-    """Return the texts of dates in one form, and the place that each target digit is from."""
+    """Return the texts of dates in one form, and the place that each target digit comes from."""
     blocks = [tables[piece][dates[piece.part]] for piece in form.pieces]
     wide = torch.cat(blocks, dim=1)
     present = wide != PAD
@@ -186,7 +186,7 @@ def _write(
 
 
 def _origins(piece: Piece, first_year: int) -> Int[Tensor, "values digits"]:
-    """Return the character that each target digit is from, in each text of a year, month or day."""
+    """Return the place that each target digit comes from, in each text of a year, month or day."""
     if piece.part == "year":
         digits = [str(first_year + i) for i in range(len(piece.texts))]
     else:
@@ -195,7 +195,7 @@ def _origins(piece: Piece, first_year: int) -> Int[Tensor, "values digits"]:
 
 
 def _origin(text: str, digits: str) -> list[int]:
-    """Return the positions in `text` that `digits` are from, as the docstring of `Dates` says."""
+    """Return the places in `text` that `digits` come from, as the docstring of `Dates` says."""
     text = "".join(str(unicodedata.decimal(character, character)) for character in text)
     if digits in text:
         return [text.index(digits) + i for i in range(len(digits))]
@@ -215,9 +215,9 @@ def _iso(dates: Calendar, first_year: int) -> Int[Tensor, "dates 10"]:
 
 @cache
 def _check_meanings(forms: tuple[DateForm, ...], years: range) -> None:
-    """Raise ValueError if any text of any date in one form is a text of another date in any.
+    """Raise ValueError if a text of one date, in any form, is also a text of another date.
 
-    These are more than a million texts, compared once per process.
+    There may be more than a million texts. They are compared once per process.
     """
     calendar = _calendar(years)
     different = {form.pieces: form for form in forms}.values()

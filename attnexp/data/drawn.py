@@ -25,22 +25,16 @@ from attnexp.data.sequences import (
 class DrawnSequences(Sequences):
     """Draws training, validation and test sets that have no example in common.
 
-    Each example has a number, such as its length or the number of its pairs. A subclass returns the
-    examples of given numbers from `families`, as rows of digits, and makes sources and targets of
-    digits in `batch_of`. Its settings are fields of a dataclass; `__post_init__` checks them and at
-    its end calls `draw_sets`:
+    Each example has a number, such as its length or the number of its pairs. A subclass says in
+    `families` which examples of given numbers there are, as rows of digits, and makes a batch of
+    rows of digits in `batch_of`. Its settings are fields of a dataclass. Its `__post_init__` checks
+    them, and at its end calls `draw_sets`.
 
-    - `trained` are the numbers that examples of training and validation have, in ascending order,
-      and `tested` those of the test set, None if they are the same. `ranges_of` makes both.
-    - `source_symbols` and `target_symbols` are the vocabularies, without the special symbols; the
-      id of the first is `FIRST`. `numbered` makes them.
-    - `shapes` is the number of families for each number, at most.
-
-    A subclass with a constructor of its own calls this one with the numbers of examples, `sizes`,
+    A subclass with a constructor of its own calls this one, with the numbers of examples as `sizes`
     and the arguments of `draw_sets`.
 
     Raises ValueError for a set without examples, for more examples than there are different ones,
-    and for those that do not fit in memory.
+    and for examples that do not fit in memory.
     """
 
     def __init__(
@@ -62,7 +56,15 @@ class DrawnSequences(Sequences):
         target_symbols: Sequence[str],
         shapes: int = 1,
     ) -> None:
-        """Draw the three sets."""
+        """Draw the three sets, and set `spec`.
+
+        - `trained` are the numbers that examples of training and validation have, in ascending
+          order, and `tested` those of the test set, None if they are the same. `ranges_of` returns
+          both.
+        - `source_symbols` and `target_symbols` are the vocabularies without the special symbols.
+          The id of their first symbol is `FIRST`. `numbered` makes such vocabularies.
+        - `shapes` is the most families that a number has.
+        """
         sizes = self.set_sizes()
         count = sum(sizes if tested is None else sizes[:2])
         check_memory(count, self.longest(trained[-1]), shapes * len(trained))
@@ -79,27 +81,34 @@ class DrawnSequences(Sequences):
         self.spec = sequence_spec(source_symbols, target_symbols, self.train, self.test)
 
     def ranges_of(self, name: str) -> tuple[range, range | None]:
-        """Return `ranges` by the settings of this name; those of the test set may be missing."""
+        """Return the numbers of training and of the test set, from the settings with this name.
+
+        The settings are `min_NAME`, `max_NAME`, and those of the test set, which a subclass may
+        lack. See `ranges`.
+        """
         low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
         tested = (getattr(self, f"test_{end}_{name}", None) for end in ("min", "max"))
         return ranges(name, low, high, *tested)
 
     def longest(self, number: int) -> int:
-        """Return the number of symbols of an example with this number; by default equal."""
+        """Return the most symbols of an example with this number: by default the number itself."""
         return number
 
     @abstractmethod
     def families(self, numbers: Sequence[int]) -> Families:
-        """Return the examples with these numbers that may be drawn."""
+        """Return which examples with these numbers there are, as families of rows of digits."""
 
     @abstractmethod
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
-        """Return the batch that the digits stand for. The rest is drawn from the generator."""
+        """Return the batch that rows of digits stand for.
+
+        What digits do not tell is drawn from the generator.
+        """
 
 
 @dataclass(eq=False, repr=False)
 class SequencesByLength(DrawnSequences):
-    """Sequences whose number is their length, with other lengths in the test set if asked for."""
+    """Sequences whose number is their length. The test set may have other lengths."""
 
     min_length: int = 3
     max_length: int = 10
@@ -111,7 +120,8 @@ class SequencesByLength(DrawnSequences):
     def lengths(self) -> tuple[range, Sequence[int] | None]:
         """Return the lengths of training and those of the test set, None if they are the same.
 
-        Raises ValueError for an empty range, no or negative `test_lengths`, and both.
+        Raises ValueError for an empty range, for `test_lengths` that are empty or not positive, and
+        for `test_lengths` together with a range.
         """
         trained, tested = self.ranges_of("length")
         listed = ascending("test_lengths", self.test_lengths, "length")

@@ -53,7 +53,7 @@ FITTED = 4_000
 
 
 class Floor(NamedTuple):
-    """The value of a metric that is reached without a key, and the rival that reaches it."""
+    """The value that a metric reaches without a key, and the rival that reaches it."""
 
     value: float
     rival: str
@@ -61,11 +61,12 @@ class Floor(NamedTuple):
 
 @dataclass(frozen=True)
 class Rivals:
-    """The answers of the rivals to the test set of data.
+    """The answers of the rivals to the test set of some data.
 
-    `right` are the probabilities that each answer of a rival is right, by its name; `due` are the
-    answers that count, `metrics` those of the data that have a floor, and `own` the numbers that
-    the data state.
+    - `right` holds, by the name of a rival, the probability that each of its answers is right.
+    - `due` says which answers count.
+    - `metrics` are the metrics of the data that have a floor.
+    - `own` holds the metrics of the guess that the data define.
     """
 
     right: Mapping[str, Float[Tensor, "examples targets"]]
@@ -75,7 +76,7 @@ class Rivals:
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Rivals":
-        """Return the answers of the rivals, none if no metric of the data has a floor."""
+        """Return the answers of the rivals on some data, none if no metric has a floor."""
         train, test = _Split.of(dataset, dataset.train), _Split.of(dataset, dataset.test)
         right: dict[str, Float[Tensor, "examples targets"]] = {}
         if dataset.floors:
@@ -89,9 +90,10 @@ class Rivals:
         return cls(right, test.due, dataset.floors, dataset.chance)
 
     def floors(self) -> dict[str, Floor]:
-        """Return the floor of each metric that has one: that of the best rival on the test set.
+        """Return the floor of each metric that has one, reached by the best rival on the test set.
 
-        An answer of several symbols is right if all are. An end symbol counts as right.
+        An answer of several symbols is right if all its symbols are. The end symbol counts as
+        right.
         """
         if not self.metrics:
             return {}
@@ -107,17 +109,18 @@ class Rivals:
         }
 
     def exact_match(self, rival: str, rows: Bool[Tensor, " examples"]) -> float:
-        """Return the exact match of a rival on some examples, such as those of a length."""
+        """Return the exact match of a rival on some examples, such as those of one length."""
         return _metrics(self.right[rival][rows], self.due[rows])["exact_match"]
 
 
 @dataclass(frozen=True)
 class _Split:
-    """The questions of a split, and what is read before each, in symbols of the targets.
+    """The questions of a split, and what is read before each question.
 
-    `due` is true for answers but the end. `read` is the source and behind it the decoder's input,
-    if the data give it; it has PAD for what is no symbol of the targets. `places` are those of the
-    queries in it, or behind it, and `queries` the symbols there.
+    All symbols have their ids in the vocabulary of the targets. `due` is true for answers but the
+    end symbol. `read` is the source, followed by the decoder's input if the data give it; PAD takes
+    the place of what is no symbol of the targets. `places` are the places of the queries in `read`,
+    or behind it, and `queries` are the symbols at these places.
     """
 
     targets: Int[Tensor, "examples targets"]
@@ -148,11 +151,11 @@ class _Split:
         )
 
     def first(self, count: int) -> "_Split":
-        """Return the questions of the first examples."""
+        """Return the questions of the first `count` examples."""
         return _Split(*(getattr(self, field.name)[:count] for field in fields(self)))
 
     def asked(self) -> Iterator[tuple[Int[Tensor, "asked seen"], _Index]]:
-        """Yield what is read before each place of a query, and the answers that are due there."""
+        """Yield what is read up to each place of a query, and which answers are due there."""
         for place in self.places[self.due].unique().tolist():
             index = (self.due & (self.places == place)).nonzero(as_tuple=True)
             yield self.read[index[0], : place + 1], index
@@ -161,7 +164,7 @@ class _Split:
 def _metrics(
     right: Float[Tensor, "examples targets"], due: Bool[Tensor, "examples targets"]
 ) -> dict[str, float]:
-    """Return the metrics of answers that are right with these probabilities."""
+    """Return the metrics of answers, given the probability that each one is right."""
     return {
         "exact_match": float(right.where(due, 1.0).prod(dim=1).mean()),
         "token_accuracy": float(right[due].mean()),
@@ -169,9 +172,9 @@ def _metrics(
 
 
 def _told(train: _Split, test: _Split) -> dict[str, Float[Tensor, "examples targets"]]:
-    """Return the probabilities of the rivals that answer with one of the values told.
+    """Return the probabilities of being right of the rivals that answer with a value told.
 
-    That of `EACH_ONCE` is the probability if all answers before are right.
+    For `EACH_ONCE` the probability is that given that all answers before are right.
     """
     rivals = (TOLD, EACH_ONCE, COMMONEST_TOLD)
     right = {name: torch.zeros(test.targets.shape, dtype=torch.float64) for name in rivals}
@@ -197,7 +200,11 @@ def _told(train: _Split, test: _Split) -> dict[str, Float[Tensor, "examples targ
 
 
 def _by_place(train: _Split, test: _Split) -> Float[Tensor, "examples targets"]:
-    """Return whether the symbol at the place that has most answers of training is right."""
+    """Return whether each answer of `PLACE` is right, as 0 or 1.
+
+    The rival answers with the symbol at the place that has the answer most often in training. All
+    are 0 if that place always has the answer in training: it is then the key of the task.
+    """
     best, missed = {}, 0
     for seen, index in train.asked():
         hits = (seen == train.targets[index][:, None]).sum(dim=0)
@@ -212,7 +219,7 @@ def _by_place(train: _Split, test: _Split) -> Float[Tensor, "examples targets"]:
 
 
 def _commonest(train: _Split, test: _Split) -> Float[Tensor, "examples targets"]:
-    """Return whether the commonest answer of training to the symbol of a query is right."""
+    """Return whether the commonest training answer to each query's symbol is right, as 0 or 1."""
     size = int(max(train.targets.max(), test.targets.max())) + 1
     codes, counts = (train.queries * size + train.targets)[train.due].unique(return_counts=True)
     ascending = codes[counts.argsort(stable=True)].tolist()

@@ -89,7 +89,7 @@ class FuzzyRecall(RepeatedPairs):
 def _motifs(
     shape: tuple[int, int], lowest: int, symbols: int, most: int, generator: torch.Generator
 ) -> Int[Tensor, "examples pairs most"]:
-    """Return lists of 1 to `most` different ids from `lowest` on, PAD behind short ones."""
+    """Return lists of 1 to `most` different ids from `lowest` on, padded with PAD."""
     digits = [
         torch.randint(radix, shape, generator=generator) for radix in arranging(symbols, most)
     ]

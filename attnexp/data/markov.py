@@ -21,7 +21,7 @@ from attnexp.data.sequences import (
 )
 
 MOST_DRAWS = 100
-"""How often a chain is drawn until it is in no other set."""
+"""How often a chain is drawn again before the sets count as impossible."""
 
 
 @dataclass(eq=False, repr=False)
@@ -65,7 +65,10 @@ class MarkovChains(Sequences):
         return drawn.to(self.train.queries.device)
 
     def _draw(self, examples: int, generator: torch.Generator, *others: Batch) -> Batch:
-        """Return chains, each drawn again while another set has it."""
+        """Return a batch of chains, each drawn again while one of the `others` has it.
+
+        Raises ValueError if a chain is still in another set after MOST_DRAWS draws.
+        """
         taken = {tuple(chain) for other in others for chain in other.targets.tolist()}
         chains = FIRST + draw_chains(examples, self.length, self.states, generator)
         for _ in range(MOST_DRAWS):

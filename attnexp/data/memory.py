@@ -11,8 +11,8 @@ MEMINFO = Path("/proc/meminfo")
 def available_memory() -> float:
     """Return the memory that a process can use without swapping, in bytes.
 
-    On Linux this is free memory and the part of caches that can be freed; on macOS, which has no
-    such count, all memory; infinity on a system with neither count.
+    On Linux this is free memory and the part of caches that can be freed. On macOS, which does not
+    count that, it is all memory. On a system that counts neither it is infinity.
     """
     if os.path.exists(MEMINFO):
         kilobytes = re.search(r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(), re.MULTILINE)

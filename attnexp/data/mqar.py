@@ -22,7 +22,7 @@ from attnexp.data.sequences import (
 )
 
 FILLER = FIRST
-"""Id of the symbol that fills the stream between the keys that are asked for."""
+"""The id of the symbol that fills the stream between the keys that are asked for."""
 
 
 @dataclass(eq=False, repr=False)
@@ -126,7 +126,7 @@ class MultiQueryRecall(DrawnSequences):
 
 
 def pair_families(numbers: Sequence[int], num_keys: int, num_values: int) -> Families:
-    """Return the lists of these numbers of pairs, in which no key and no value comes twice."""
+    """Return the families of lists of this many pairs, in which no key and no value comes twice."""
     return Families(
         {pairs: arranging(num_keys, pairs) + arranging(num_values, pairs) for pairs in numbers},
         f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
@@ -136,7 +136,7 @@ def pair_families(numbers: Sequence[int], num_keys: int, num_values: int) -> Fam
 def drawn_slots(
     examples: int, pairs: int, slots: int, power: float, generator: torch.Generator
 ) -> Int[Tensor, "examples pairs"]:
-    """Draw different slots for pairs, from 0, 1, ..., with P(slot i) ~ (i + 1)^(power - 1)."""
+    """Return different slots 0, 1, ... for pairs, drawn with P(slot i) ~ (i + 1)^(power - 1)."""
     if not examples:
         return torch.empty(0, pairs, dtype=torch.int64)
     chances = torch.arange(1.0, slots + 1).pow(power - 1).expand(examples, -1)

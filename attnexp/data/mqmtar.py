@@ -92,7 +92,7 @@ class MultiTokenRecall(SequencesByLength):
         self.chance = {"exact_match": sum(right) / len(right)}
 
     def _check_pairs(self, lengths: Sequence[int]) -> None:
-        """Raise ValueError unless the pairs of every length fit in it and can be different."""
+        """Raise ValueError unless at every length the pairs fit and can all be different."""
         if not self._pairs(min(lengths)):
             raise ValueError(
                 f"pair_share * length must be at least {self._unit}, the symbols of a pair, got "

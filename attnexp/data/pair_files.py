@@ -10,32 +10,33 @@ from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
 BYTES_A_BYTE = 20
-"""Memory that a byte of a file takes while it is made into symbols."""
+"""The memory, in bytes, that a byte of a file takes while it is made into symbols."""
 
 Column = int | str
-"""A column by its number, from 1 on, or by its name in the first line."""
+"""A column: its number, from 1 on, or its name in the first line."""
 
 Files = str | list[str]
-"""The path of a file with columns, or those of two files of parallel lines. Digests, too."""
+"""The path of a file with columns, or those of two files of parallel lines; or the digests."""
 
 
 def read_pairs(
     path: Files, sha256: Files, source: Column, target: Column
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the pairs of a file, or of two, whose content has this digest, or these, and notes.
+    """Return the pairs of texts in a file, or in two files of parallel lines, and notes.
 
-    In a file whose name ends in .csv commas separate columns, and quotes surround cells that hold
-    commas; in any other, tabs do, and quotes have no meaning. The first line names the columns if
-    `source` and `target` are names, and is a pair if they are numbers. Each line has as many cells
-    as the first one. Empty lines are ignored. Columns with commas between them have names if there
-    are more than two; a note says which of the columns between tabs have no use.
+    `sha256` has the digest of each file. In a file whose name ends in .csv, commas separate
+    columns, and quotes surround cells that hold commas. In any other file tabs separate columns,
+    and quotes have no meaning. The first line names the columns if `source` and `target` are names,
+    and is a pair if they are numbers. Empty lines are ignored. More than two columns between commas
+    must have names. A note says which columns between tabs are not used.
 
-    Of two files, column 1 is the lines of the first and column 2 those of the second. A side of a
-    pair may be empty.
+    Of two files, column 1 is the lines of the first and column 2 the lines of the second. A side of
+    a pair may be empty.
 
-    Raises ValueError, with the line, for another encoding, a line of more or fewer cells than the
-    first one and a cell that ends on a later line, for a column that is not there, for more than
-    two columns between commas that are not named, and for two files of different length.
+    Raises ValueError, with the line, for another encoding, for a line of more or fewer cells than
+    the first one, and for a cell that ends on a later line. Raises ValueError also for a column
+    that is not there, for more than two columns between commas without names, and for two files of
+    different length.
     """
     if isinstance(source, str) != isinstance(target, str):
         raise ValueError(
@@ -54,14 +55,17 @@ def read_pairs(
 
 
 def shown(path: Files) -> str:
-    """Return the path of a file, or those of two, as the setting has them."""
+    """Return the path of a file, or of two files, as the setting writes it."""
     return path if isinstance(path, str) else f"[{','.join(path)}]"
 
 
 def _columns(
     path: str, sha256: str, source: Column, target: Column
 ) -> tuple[list[int], Iterable[Sequence[str]], list[str]]:
-    """Return the places of two columns of a file, its rows, and notes. Raises ValueError."""
+    """Return the indices of the two columns of a file, its rows, and notes.
+
+    Raises ValueError as `read_pairs`.
+    """
     separator = "comma" if path.lower().endswith(".csv") else "tab"
     renamed = {"comma": "let its name end in .csv"}
     text = _text(path, sha256)
@@ -92,7 +96,7 @@ def _columns(
 
 
 def _check_ends(path: str, text: str) -> None:
-    """Check that each cell between commas ends on its line. Raises ValueError."""
+    """Raise ValueError, with the lines, for a cell between commas that ends on a later line."""
     open_lines = [
         line
         for line, record in records(path, text, "comma")
@@ -108,10 +112,11 @@ def _check_ends(path: str, text: str) -> None:
 def _parallel(
     path: Files, sha256: Files, source: Column, target: Column
 ) -> tuple[list[int], Iterable[Sequence[str]]]:
-    """Return the places of two files, and their lines side by side.
+    """Return the indices of the two files for source and target, and their lines side by side.
 
-    Lines end at line feeds alone, as other programs count them. Raises ValueError unless there are
-    two files of as many lines, with a digest each.
+    Lines end at line feeds alone, as other programs count them.
+
+    Raises ValueError unless there are two files with equally many lines, and a digest of each.
     """
     if isinstance(path, str) or len(path) != 2:
         number = 1 if isinstance(path, str) else len(path)
@@ -137,7 +142,10 @@ def _text(path: str, sha256: str) -> str:
 
 
 def _place(path: str, column: Column, count: int, what: str) -> int:
-    """Return the index of a column of a number. Raises ValueError if it is not among `count`."""
+    """Return the index of a column with a number.
+
+    Raises ValueError for a name, and for a number outside 1 to `count`.
+    """
     if isinstance(column, str) or not 1 <= column <= count:
         raise ValueError(f"{path} has no column {column!r}: {what}")
     return column - 1

@@ -108,7 +108,7 @@ def _sources(
 ) -> tuple[dict[Symbols, list[Symbols]], list[str]]:
     """Return the targets of each source of a file, and notes on the pairs that are left out.
 
-    Raises ValueError for a symbol with the name of a special one, and if no pair is left.
+    Raises ValueError for a symbol with the name of a special one, and if all pairs are left out.
     """
     cut = [(tuple(writing.split(plain(a))), tuple(writing.split(plain(b)))) for a, b in pairs]
     for pair in cut:
@@ -143,9 +143,9 @@ def _size(name: str, share: float, sources: int) -> int:
 
 
 def _without(sources: Sources, earlier: Sequence[Sources], path: str, notes: list[str]) -> Sources:
-    """Return the pairs of a file that are in no earlier set, and add a note on the others.
+    """Return the pairs of a file that are in no earlier set. A note on the other pairs is added.
 
-    Raises ValueError if none is left.
+    Raises ValueError if all pairs are in earlier sets.
     """
     unseen = {
         source: [each for each in targets if not any(each in e.get(source, ()) for e in earlier)]

@@ -67,4 +67,4 @@ class Rearrangement(SequencesByLength):
     def places(
         self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
     ) -> Int[Tensor, "examples length"]:
-        """Return p, the source position of each target symbol, with any value after the end."""
+        """Return p, the source position of each target symbol, with any value behind the end."""

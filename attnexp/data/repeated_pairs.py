@@ -24,7 +24,7 @@ from attnexp.data.sequences import (
 
 @dataclass(eq=False, repr=False)
 class RepeatedPairs(Sequences):
-    """Reads sequences of keys and values as a language model does, and asks for the repeated ones.
+    """Reads keys and values as a language model does, and asks for the values that come again.
 
     A sequence states pairs of a key and a value. If a key comes again, its value comes again too,
     and each symbol of that value is due at the symbol before it. The decoder's input is given: the
@@ -32,16 +32,16 @@ class RepeatedPairs(Sequences):
     is no gold alignment, because the place of the value is among the queries, and an alignment
     names places in the source.
 
-    A subclass draws sequences in `draw`, the longest of which has `length` symbols. Of `vocab_size`
-    symbols half, rounded down, are keys (k0, k1, ...) and the others values (0, 1, ...); their ids
-    follow each other from `FIRST`. Other settings are fields of the subclass, which checks them in
-    `__post_init__` before it calls this one.
+    A subclass draws sequences of at most `length` symbols in `draw`. Of `vocab_size` symbols half,
+    rounded down, are keys (k0, k1, ...) and the others values (0, 1, ...); their ids follow each
+    other from `FIRST`. Other settings are fields of the subclass, whose `__post_init__` checks them
+    before it calls this one.
 
     A sequence that was drawn before is drawn again, so that the three sets are disjoint.
 
     Raises ValueError for a set without examples, for examples that do not fit in memory, and for
-    more examples than there are different ones, which counts as proven if as many draws as there
-    are examples find nothing new.
+    more examples than there are different ones. That counts as proven if as many draws as there are
+    examples find no new one.
     """
 
     floors = ("exact_match", "token_accuracy")
@@ -64,26 +64,26 @@ class RepeatedPairs(Sequences):
 
     @property
     def num_keys(self) -> int:
-        """The number of symbols of keys, half of all."""
+        """The number of symbols that are keys: half of `vocab_size`, rounded down."""
         return self.vocab_size // 2
 
     @property
     def num_values(self) -> int:
-        """The number of symbols of values, the other half."""
+        """The number of symbols that are values: the rest of `vocab_size`."""
         return self.vocab_size - self.num_keys
 
     def symbols(self) -> list[str]:
-        """Return the vocabulary, whose first id is `FIRST`: keys, then values, then others."""
+        """Return the vocabulary without special symbols: keys, then values, then others."""
         return [*numbered(self.num_keys, "k{}".format), *numbered(self.num_values)]
 
     @abstractmethod
     def draw(
         self, examples: int, generator: torch.Generator
     ) -> tuple[Int[Tensor, "examples length"], Bool[Tensor, "examples length"]]:
-        """Return sequences of ids, and whether each symbol belongs to a value that comes again.
+        """Return sequences of ids, and whether each symbol belongs to a value that was told before.
 
-        PAD fills a sequence up at its end. The first symbol of a sequence is never such a symbol,
-        and each sequence has at least one.
+        Sequences are padded with PAD at their end. Each sequence has a symbol of a value that was
+        told before, and its first symbol is none.
         """
 
     def _distinct(
@@ -105,7 +105,7 @@ class RepeatedPairs(Sequences):
 
 
 def check_even_length(length: int) -> None:
-    """Raise ValueError for a length that is not that of two or more pairs of two symbols."""
+    """Raise ValueError for a length that is odd or below 4, that of two pairs of two symbols."""
     if length % 2 or length < 4:
         raise ValueError(
             f"length must be even and at least 4, because pairs of two symbols are stated and told "
@@ -114,7 +114,7 @@ def check_even_length(length: int) -> None:
 
 
 def first_places(codes: Int[Tensor, "examples places"]) -> Int[Tensor, "examples places"]:
-    """Return the first place in a row that has the same number as each place."""
+    """Return, for each place of a row, the first place with the same number."""
     ordered, places = codes.sort(dim=1, stable=True)
     begins = F.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
     heads = (torch.arange(codes.shape[1]) * begins).cummax(dim=1).values
@@ -127,11 +127,11 @@ def one_symbol_pairs(
     num_values: int,
     generator: torch.Generator,
 ) -> tuple[Int[Tensor, "examples 2*slots"], Bool[Tensor, "examples 2*slots"]]:
-    """Return k v k v ..., and whether each symbol is a value that comes again.
+    """Return sequences k v k v ..., and whether each symbol is a value that was told before.
 
-    A slot is a key and its value, or two places of PAD if it is `noise`. The key of the last slot
-    is one of the different keys before it, the others are any; all draws are uniform. The last slot
-    must not be noise, and there must be another one that is not.
+    A slot holds a key and its value, or two places of PAD if it is `noise`. The key of the last
+    slot is drawn from the different keys before it, the other keys are drawn from all; all draws
+    are uniform. Neither the last slot nor all slots before it may be noise.
     """
     examples, slots = noise.shape
     keys = torch.randint(num_keys, (examples, slots), generator=generator)
@@ -163,7 +163,7 @@ def _batch(rows: Int[Tensor, "examples length"], repeats: Bool[Tensor, "examples
 
 
 def _first_rows(rows: Int[Tensor, "examples length"]) -> Int[Tensor, " different"]:
-    """Return the places of the rows that no earlier row equals, in ascending order."""
+    """Return the indices of the rows that no earlier row equals, in ascending order."""
     different, of_row = rows.unique(dim=0, return_inverse=True)
     none = torch.full((len(different),), len(rows))
     return none.scatter_reduce(0, of_row, torch.arange(len(rows)), "amin").sort().values

@@ -33,10 +33,10 @@ from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
 TIMES = (1, 2, 4)
-"""The lengths of test windows, in lengths of training."""
+"""The lengths of test windows, as multiples of the length of training."""
 
 BYTES_A_CHARACTER = 200
-"""Memory that a character of a file takes while it is read and counted."""
+"""The memory, in bytes, that a character of a file takes while it is read and counted."""
 
 
 class RunningText(Dataset):
@@ -136,7 +136,11 @@ class RunningText(Dataset):
 
 
 def _read(path: str, sha256: str) -> str:
-    """Return the text of a file. Raises ValueError for fewer than two different characters."""
+    """Return the text of a file.
+
+    Raises ValueError for a file that does not fit in memory, is not UTF-8, or has fewer than two
+    different characters.
+    """
     content = read_source(path, sha256)
     require_memory(path, BYTES_A_CHARACTER * len(content))
     text = plain(as_text(path, content))
@@ -148,7 +152,10 @@ def _read(path: str, sha256: str) -> str:
 def _sizes(
     path: str, characters: int, length: int, validation: float, test: float
 ) -> tuple[int, int]:
-    """Return the lengths of the validation and the test part. Raises ValueError if few train."""
+    """Return the lengths of the validation and the test part.
+
+    Raises ValueError for shares outside 0 to 1, and if less than two windows are left for training.
+    """
     tested = _size("test", test, characters, TIMES[-1] * length)
     validated = _size("validation", validation, characters, length)
     if characters - validated - tested < 2 * length:
@@ -161,7 +168,10 @@ def _sizes(
 
 
 def _notes_on_unknown(test_part: Int[Tensor, " characters"], *, known: bool) -> tuple[str, ...]:
-    """Return a note on the characters read as <unk>; `known` if some train."""
+    """Return a note on the characters of the test part that are read as <unk>, none without any.
+
+    `known` says that <unk> occurs in training.
+    """
     unknown = int((test_part == FIRST).sum())
     if not unknown:
         return ()
@@ -171,7 +181,10 @@ def _notes_on_unknown(test_part: Int[Tensor, " characters"], *, known: bool) -> 
 
 
 def _vocabulary(counted: Counter[str], min_count: int) -> list[str]:
-    """Return <unk> and the characters that occur often enough. Raises ValueError if none does."""
+    """Return <unk> and the characters that occur at least `min_count` times.
+
+    Raises ValueError if no character does.
+    """
     vocab = [UNKNOWN, *sorted(s for s, count in counted.items() if count >= min_count)]
     if len(vocab) == 1:
         most = max(counted.values())
@@ -201,7 +214,7 @@ def _batch(rows: Int[Tensor, "windows longest"]) -> Batch:
 def _chance(
     trained: Sequence[Sequence[int]], windows: Sequence[Sequence[int]], size: int
 ) -> dict[str, float]:
-    """Return the bits a character of a unigram and a bigram model with one added to each count."""
+    """Return the bits per character of a unigram and a bigram model, with 1 added to each count."""
     singles = Counter(symbol for piece in trained for symbol in piece)
     pairs = Counter(pair for piece in trained for pair in pairwise(piece))
     befores = Counter(symbol for piece in trained for symbol in piece[:-1])

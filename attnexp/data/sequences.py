@@ -26,23 +26,23 @@ from attnexp.runs.summary import LENGTHS
 SPECIALS = ("<pad>", "<bos>", "<eos>")
 PAD, BOS, EOS = range(len(SPECIALS))
 FIRST = len(SPECIALS)
-"""Id of the first content symbol."""
+"""The id of the first content symbol."""
 
 MOST_DIGITS = 10**7
-"""The most digits of all families together: the time to count examples grows with them."""
+"""The most digits of all families together. The time to count examples grows with them."""
 
 BYTES_A_SYMBOL, BYTES_A_NAME = 200, 150
-"""Memory of a position of an example in all its tensors, and of a symbol's name, in bytes."""
+"""The memory, in bytes, of a position of an example in all its tensors, and of a symbol's name."""
 
 MOST_CODES = 2**62
-"""The most rows of digits that are numbered by one code, well within 63 bits."""
+"""The most rows of digits that get a code each, well within 63 bits."""
 
 
 @dataclass(eq=False, repr=False)
 class Sequences(Dataset):
     """Holds sets of `num_train`, `num_validation` and `num_test` sequences.
 
-    The settings of a subclass are the fields of a dataclass, in the order of the constructor.
+    A subclass is a dataclass whose fields are its settings, in the order of the constructor. Its
     `__post_init__` receives the generator and makes the sets.
     """
 
@@ -53,7 +53,10 @@ class Sequences(Dataset):
     spec: Seq2SeqSpec = field(init=False)
 
     def set_sizes(self) -> tuple[int, int, int]:
-        """Return the numbers of examples. Raises ValueError for a set without examples."""
+        """Return the numbers of examples of the three sets.
+
+        Raises ValueError for a set without examples.
+        """
         for name in ("num_train", "num_validation", "num_test"):
             check_positive(name, getattr(self, name))
         return self.num_train, self.num_validation, self.num_test
@@ -62,9 +65,9 @@ class Sequences(Dataset):
 def sequence_spec(
     source_symbols: Sequence[str], target_symbols: Sequence[str], train: Batch, test: Batch
 ) -> Seq2SeqSpec:
-    """Return the sizes that a model must know; the longest lengths are the widths of the sets.
+    """Return the vocabularies and sizes that a model must know, the longest lengths in the sets.
 
-    Source and target are written alike, as the symbols of the source allow.
+    Source and target are written in the same way, which depends on the symbols of the source.
     """
     writing = _writing(source_symbols)
     return Seq2SeqSpec(
@@ -83,7 +86,7 @@ def sequence_spec(
 
 
 def _writing(symbols: Sequence[str]) -> Writing:
-    """Return a writing that separates the symbols, also if one is a space or has a comma."""
+    """Return the way of writing texts in which these symbols can be told apart."""
     if " " in symbols:
         return Characters()
     return Spaced() if any("," in symbol for symbol in symbols) else SEPARATED
@@ -94,10 +97,10 @@ def sequence_batch(
     target: Int[Tensor, "examples target"],
     alignment: Int[Tensor, "examples target"] | None = None,
 ) -> Batch:
-    """Return a batch of content ids, ended by EOS; queries are the targets shifted right after BOS.
+    """Return a batch of content ids, ended by EOS. Queries are the targets shifted behind BOS.
 
-    `alignment` is the position in `source` that each target symbol was made from, or -1; None if
-    the data have no alignment. The end symbol has -1.
+    `alignment` is the position in `source` that each target symbol was made from, or -1, which is
+    also that of the end symbol. It is None if the data have no alignment.
     """
     source, target = _ended(source), _ended(target)
     return Batch(
@@ -118,9 +121,9 @@ def given_batch(
     asked: Int[Tensor, "examples target"],
     alignment: Int[Tensor, "examples target"] | None = None,
 ) -> Batch:
-    """Return a batch of data that give the decoder's input: nothing is fed back, nothing ended.
+    """Return a batch of data that give the decoder's input: no answer is fed back or ended.
 
-    The targets are due at the places `asked` of the queries, and PAD does not count. For
+    Target t is due at place `asked`[t] of the queries. A target that is PAD does not count. For
     `alignment` see `sequence_batch`.
     """
     return Batch(
@@ -140,7 +143,7 @@ def question_batch(
     target: Int[Tensor, " examples"],
     alignment: Int[Tensor, " examples"],
 ) -> Batch:
-    """Return a batch of one question each: the query is BOS, and one symbol is due there.
+    """Return a batch of one question each: the query is BOS, and one target symbol is due there.
 
     `alignment` is the position in `source` that the target was made from.
     """
@@ -158,7 +161,7 @@ def split(whole: Batch, sizes: Sequence[int], generator: torch.Generator) -> lis
 def stack(
     rows: Sequence[Int[Tensor, "_ _"]], width: int, fill: int = PAD
 ) -> Int[Tensor, "examples {width}"]:
-    """Return sequences of several lengths as the rows of one tensor, filled up to `width`."""
+    """Return blocks of sequences of different lengths as rows of one tensor, padded to `width`."""
     return torch.cat([F.pad(block, (0, width - block.shape[1]), value=fill) for block in rows])
 
 
@@ -168,7 +171,7 @@ def check_positive(name: str, value: int) -> None:
 
 
 def check_least(name: str, value: int, least: int, because: str = "") -> None:
-    """Raise ValueError for a setting below `least`, which `because` gives a reason for."""
+    """Raise ValueError for a setting below `least`. `because` is a clause with the reason."""
     if value < least:
         reason = f" because {because}," if because else ""
         raise ValueError(f"{name} must be at least {least},{reason} got {value}")
@@ -179,8 +182,10 @@ def ranges(
 ) -> tuple[range, range | None]:
     """Return the numbers of training and those of the test set, None if they are the same.
 
-    The ends are the settings `min_NAME`, `max_NAME`, `test_min_NAME` and `test_max_NAME`; an end of
-    the test set that is None is that of training. Raises ValueError for an empty range.
+    The arguments are the settings `min_NAME`, `max_NAME`, `test_min_NAME` and `test_max_NAME`. An
+    end of the test set that is None is that of training.
+
+    Raises ValueError for an empty range, and for a number below 1.
     """
     trained = _range(f"min_{name}", low, f"max_{name}", high)
     if test_low is None and test_high is None:
@@ -191,9 +196,11 @@ def ranges(
 
 
 def ascending(name: str, numbers: Sequence[int] | None, what: str) -> list[int] | None:
-    """Return the numbers of a setting, each once, in ascending order; None if it is None.
+    """Return the numbers of a setting in ascending order, each once; None for None.
 
-    Raises ValueError for a list without a number, each of which is a `what`, or with one below 1.
+    `what` is the word for one of the numbers.
+
+    Raises ValueError for an empty list, and for a number below 1.
     """
     if numbers is None:
         return None
@@ -204,16 +211,16 @@ def ascending(name: str, numbers: Sequence[int] | None, what: str) -> list[int] 
 
 
 def every_length(trained: Sequence[int], tested: Sequence[int] | None) -> list[int]:
-    """Return the lengths of training and those of the test set, which may be None."""
+    """Return the lengths of training, followed by those of the test set unless they are None."""
     return [*trained, *(tested or [])]
 
 
 def notes_on_lengths(
     tested: Sequence[int] | None, symbols: Callable[[int], int], what: str
 ) -> tuple[str, ...]:
-    """Return a note that says how long sources of the test lengths are, none without such lengths.
+    """Return a note on how many symbols sources of each test length have, none for None.
 
-    `symbols` returns the length of the source for one that was asked for, in `what`.
+    `symbols` returns the number of symbols for a length, and `what` says what lengths count.
     """
     if tested is None:
         return ()
@@ -236,18 +243,18 @@ def _range(low_name: str, low: int, high_name: str, high: int) -> range:
 
 
 def numbered(count: int, name: Callable[[int], str] = str) -> list[str]:
-    """Return the names of the numbers 0 to `count` - 1, as the symbols of a vocabulary.
+    """Return `count` symbols of a vocabulary, named after the numbers 0 to `count` - 1.
 
-    Raises ValueError for more than fit in memory.
+    Raises ValueError for more symbols than fit in memory.
     """
     require_memory(f"{count:,} symbols", BYTES_A_NAME * count)
     return [name(number) for number in range(count)]
 
 
 def check_memory(examples: int, longest: int, shapes: int) -> None:
-    """Raise ValueError for examples that do not fit in memory, or too many shapes to count.
+    """Raise ValueError for examples that do not fit in memory, or that are too many to count.
 
-    `longest` is the number of symbols of the longest example, and `shapes` that of the different
+    `longest` is the number of symbols of the longest example, and `shapes` the number of different
     shapes, such as lengths.
     """
     if longest * shapes > MOST_DIGITS:
@@ -264,8 +271,9 @@ def check_memory(examples: int, longest: int, shapes: int) -> None:
 class Families:
     """Examples that may be drawn, in families of one shape, such as a length.
 
-    A family is a list of radices r_1, ..., r_n. Its members are the rows (d_1, ..., d_n) with
-    0 <= d_i < r_i. `radices` holds the families by their shapes; messages call them by `named`.
+    A family is a list of radices r_1, ..., r_n. Its members are the rows of digits (d_1, ..., d_n)
+    with 0 <= d_i < r_i. `radices` holds the families by their shapes. `named` is what messages call
+    them.
     """
 
     radices: Mapping[Any, Sequence[int]]
@@ -277,7 +285,7 @@ class Families:
 
 
 def uniform(lengths: Sequence[int], symbols: int) -> Families:
-    """Return the families of all sequences over some symbols, by their lengths."""
+    """Return the families of all sequences over this many symbols, by their lengths."""
     return Families(
         {length: [symbols] * length for length in lengths},
         f"lengths {lengths[0]} to {lengths[-1]} over {symbols} symbols",
@@ -285,21 +293,21 @@ def uniform(lengths: Sequence[int], symbols: int) -> Families:
 
 
 Drawn = Mapping[Any, Int[Tensor, "_ _"]]
-"""Rows of digits by the shape of their family."""
+"""The rows of digits that were drawn of each family, by its shape."""
 
 
 def contents(drawn: Drawn) -> Int[Tensor, "examples longest"]:
-    """Return the sequences that the digits of `uniform` families stand for."""
+    """Return the sequences that rows of digits of `uniform` families stand for, as content ids."""
     return stack([block + FIRST for block in drawn.values()], max(drawn))
 
 
 def draw_apart(
     sizes: tuple[int, int, int], trained: Families, tested: Families, generator: torch.Generator
 ) -> tuple[Drawn, Drawn]:
-    """Return rows of training and validation together, and of the test set, none in both.
+    """Return rows for training and validation together, and others for the test set.
 
-    The test set has families of its own. Each set is shared among its families as evenly as their
-    sizes allow; the test set takes up to half of one that is in both.
+    The test set has the families `tested`. Each set is shared among its families as evenly as their
+    sizes allow. The test set takes at most half of a family that training has too.
 
     Raises ValueError for sets with more examples than there are.
     """
@@ -323,9 +331,9 @@ def draw_apart(
 def draw_distinct(total: int, families: Families, generator: torch.Generator) -> Drawn:
     """Return `total` different rows of digits, shared among families as evenly as sizes allow.
 
-    Those drawn of a family are a uniform sample without repetition. Sets that are cut out of the
-    drawn rows are therefore disjoint, and a family that is too small for an even share, such as
-    that of short sequences, is used up and leaves the rest to the larger ones.
+    The rows of a family are a uniform sample without repetition, so sets that are cut out of them
+    are disjoint. A family that is too small for an even share, such as that of short sequences, is
+    used up and leaves the rest to the larger ones.
 
     Raises ValueError if the families have fewer members than `total`.
     """
@@ -343,10 +351,12 @@ def _shares(
     taken: Mapping[Any, int] = MappingProxyType({}),
     but: str = "",
 ) -> dict[Any, int]:
-    """Return the number of examples of each family, of which `taken` are not available.
+    """Return how many examples each family gives to a set of `total`.
 
-    Raises ValueError if too few are left: messages call the total by `asked` and the taken examples
-    by `but`.
+    `taken` has how many examples of a family are not available. Messages call the set `asked`, and
+    the clause `but` says what is not available.
+
+    Raises ValueError if fewer than `total` examples are available.
     """
     limits = {shape: size - taken.get(shape, 0) for shape, size in families.sizes().items()}
     there = sum(limits.values())
@@ -359,7 +369,7 @@ def _shares(
 
 
 def even_shares(total: int, limits: Sequence[int]) -> list[int]:
-    """Return `total` cut into shares, none above its limit and otherwise equal up to one."""
+    """Return shares of `total`, none above its limit and otherwise equal up to one."""
     shares, left = [0] * len(limits), total
     for served, smallest in enumerate(sorted(range(len(limits)), key=limits.__getitem__)):
         shares[smallest] = min(limits[smallest], left // (len(limits) - served))
@@ -368,18 +378,17 @@ def even_shares(total: int, limits: Sequence[int]) -> list[int]:
 
 
 def arranging(items: int, chosen: int) -> list[int]:
-    """Return the radices of the digits that `arrangements` reads."""
+    """Return the radices of digits that choose some of `items` in order, see `arrangements`."""
     return [items - i for i in range(chosen)]
 
 
 def arrangements(digits: Int[Tensor, "examples chosen"]) -> Int[Tensor, "examples chosen"]:
     """Return ordered choices without repetition out of some items, one for each row of digits.
 
-    The i-th digit says which of the remaining items comes next, so that of n items it is below
-    n - i, as in `arranging`: the shuffle of Fisher and Yates with given draws. Different rows make
-    different choices. Step i swaps place i with the place it draws. Followed back from the last
-    step, the item at a place is known without the other items, so that their number does not
-    matter.
+    Digit i says which of the remaining items comes next, so of n items it is below n - i, as in
+    `arranging`: the shuffle of Fisher and Yates with given draws. Different rows make different
+    choices. Step i swaps place i with the place that it draws. Followed back from the last step,
+    the item at a place is known without the other items, so their number does not matter.
     """
     drawn = digits + torch.arange(digits.shape[1])
     items = drawn.clone()
@@ -397,11 +406,11 @@ def _ended(ids: Int[Tensor, "examples length"]) -> Int[Tensor, "examples length+
 def _distinct_rows(
     count: int, radices: Sequence[int], generator: torch.Generator
 ) -> Int[Tensor, "count digits"]:
-    """Return rows that differ in their leading digits, as many of these as a code can hold.
+    """Return different rows of digits, all equally likely.
 
-    If those are not all digits, two rows that differ only in the others are never drawn together. A
-    fair draw would hold such a pair less than once in 10^12, for vocabularies below a million
-    symbols.
+    Any two rows differ in their leading digits, as many as one code can hold. If there are more
+    digits, two rows that differ only in the later ones are never drawn together. A fair draw would
+    hold such a pair less than once in 10^12, for vocabularies below a million symbols.
     """
     leading = sum(1 for _ in takewhile(MOST_CODES.__ge__, accumulate(radices, operator.mul)))
     codes = _distinct_codes(count, radices[:leading], generator)
@@ -417,9 +426,9 @@ def _distinct_rows(
 def _distinct_codes(
     count: int, radices: Sequence[int], generator: torch.Generator
 ) -> Int[Tensor, " count"]:
-    """Return different rows of digits in random order, each as one integer, all equally likely.
+    """Return different rows of digits, each as one integer, in random order and all equally likely.
 
-    Digits are drawn one by one, because PyTorch's integers below a large bound are uneven.
+    Digits are drawn one by one, because PyTorch's integers below a large bound are not uniform.
     """
     size = math.prod(radices)
     if size <= 4 * count:

@@ -17,20 +17,20 @@ from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
 BYTES_A_CELL = 60
-"""Memory that a cell takes while a file is read and made into tensors, in bytes."""
+"""The memory, in bytes, that a cell takes while a file is read and made into tensors."""
 
 Separator = Literal["semicolon", "tab", "bar"]
-"""The names of separators of cells, the comma left out."""
+"""The names of separators of cells, without the comma."""
 
 Split = Literal["random", "last"]
 
 SHARE = 0.2
-"""The share of the rows that is held out unless `test` says another."""
+"""The share of the rows that is held out if `test` is None."""
 
 ALONE = "the seed is of the model alone"
 
 SHOWN = 40
-"""Characters of a cell that messages show."""
+"""The most characters of a cell that a message shows."""
 
 
 class Table(Tabular):
@@ -93,7 +93,7 @@ class Table(Tabular):
 
     @classmethod
     def fixed_by(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the setting that splits the rows without the seed, if one does."""
+        """Return the setting because of which no seed splits the rows, None without one."""
         if settings.get("test_path") is not None:
             return "data.test_path"
         return "data.split=last" if settings.get("split") == "last" else None
@@ -102,7 +102,7 @@ class Table(Tabular):
 def _refuse_without_effect(
     test: float | None, split: Split, test_path: str | None, test_sha256: str | None
 ) -> None:
-    """Raise ValueError for a setting that another one leaves without effect."""
+    """Raise ValueError for a setting that has no effect next to another one."""
     given = [f"data.test={test}"] if test is not None else []
     given += ["data.split=last"] if split == "last" else []
     if test_path is None and test_sha256 is not None:
@@ -122,7 +122,7 @@ def _sets(
     x: Sequence[str],
     generator: torch.Generator,
 ) -> tuple[Rows, Rows]:
-    """Return the rows to test on, `own` if there are any, and those to train on."""
+    """Return the rows to test on, and those to train on. `own` are rows of a file for the test."""
     if own is not None:
         return own, rows
     if split == "last":
@@ -131,9 +131,9 @@ def _sets(
 
 
 def _notes_on_tested(test_path: str, tested: Rows, path: str, trained: Rows) -> tuple[str, ...]:
-    """Return notes on a file for the test: that no seed draws its rows, and how many train too.
+    """Return notes on a file for the test: that no seed draws its rows, and how many also train.
 
-    Raises ValueError if it has no rows, or none that does not train.
+    Raises ValueError if the file has no rows, or if all its rows train too.
     """
     if not len(tested):
         raise ValueError(f"{test_path} has no rows below the names of its columns")
@@ -155,8 +155,10 @@ def read_columns(
 ) -> Rows:
     """Return the columns of these names, (rows, columns), from the content of a file.
 
-    Commas separate its cells if `separator` is None. Empty lines are left out. Raises ValueError,
-    with the lines, for a file that is not a table, and for a column or a number that is not there.
+    Commas separate cells if `separator` is None. Empty lines are left out.
+
+    Raises ValueError, with the lines, for a file that is not a table, for a column that is not
+    there, and for a cell that is not a finite number.
     """
     lines = content.count(b"\n")
     require_memory(f"about {lines:,} rows of {path}", BYTES_A_CELL * lines * len(names))
@@ -184,7 +186,7 @@ def read_columns(
 
 
 def _number(cell: str) -> float:
-    """Return the number in a cell, or NaN if there is none."""
+    """Return the number in a cell, NaN if the cell holds no number."""
     try:
         return math.nan if "_" in cell else float(cell)
     except ValueError:

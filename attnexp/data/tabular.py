@@ -16,10 +16,10 @@ from attnexp.data.base import Dataset
 Rows = Float[NDArray[np.float64], "_ columns"]
 
 FEWEST_ROWS, FEWEST_TRAINED = 4, 2
-"""Rows of a table, and those of them to train on: each is hidden from itself."""
+"""The fewest rows of a table, and of its training part, where each row is hidden from itself."""
 
 LARGEST = torch.finfo(torch.float32).max
-"""The largest standardised number."""
+"""The largest standardised number that can be stored."""
 
 
 class Tabular(Dataset):
@@ -66,9 +66,10 @@ class Tabular(Dataset):
 
 
 def random_split(rows: Rows, test: float, generator: torch.Generator) -> tuple[Rows, Rows]:
-    """Return a share `test` of the rows at random, and the others.
+    """Return a share `test` of the rows at random, and the other rows.
 
-    Raises ValueError for fewer than 4 rows, and for a share that leaves fewer than 2 to train on.
+    Raises ValueError for fewer than FEWEST_ROWS rows, for a share outside 0 to 1, and for a share
+    that leaves fewer than FEWEST_TRAINED rows to train on.
     """
     tested = _tested(rows, test)
     order = torch.randperm(len(rows), generator=generator).numpy()
@@ -76,11 +77,12 @@ def random_split(rows: Rows, test: float, generator: torch.Generator) -> tuple[R
 
 
 def last_split(rows: Rows, test: float, name: str) -> tuple[Rows, Rows]:
-    """Return the share `test` of the rows with the largest first column, and the others.
+    """Return the share `test` of the rows with the largest first column, and the other rows.
 
-    Both ascend in that column, which is called `name`. A row that equals the least of the test rows
-    in it is tested too, so that every training row lies before every test row. Raises ValueError as
-    `random_split`.
+    Both ascend in that column, which messages call `name`. Rows that tie with the smallest test row
+    in that column are tested too, so that every training row lies before every test row.
+
+    Raises ValueError as `random_split`.
     """
     tested = _tested(rows, test)
     ascending = rows[np.argsort(rows[:, 0], kind="stable")]
@@ -95,7 +97,7 @@ def last_split(rows: Rows, test: float, name: str) -> tuple[Rows, Rows]:
 
 
 def _tested(rows: Rows, test: float) -> int:
-    """Return the number of test rows. Raises ValueError for a share that cannot work."""
+    """Return the number of test rows. Raises ValueError as `random_split`."""
     count = len(rows)
     if count < FEWEST_ROWS:
         raise ValueError(f"a table must have at least {FEWEST_ROWS} rows, got {count}")

@@ -11,7 +11,7 @@ from attnexp.core.writing import Writing
 
 
 def symbols(ids: Int[Tensor, " length"], vocab: Sequence[str]) -> tuple[str, ...]:
-    """Return the symbol of each id, special ones included: labels for an axis."""
+    """Return the symbol of each id, special symbols included, as labels of an axis."""
     return tuple(vocab[number] for number in ids.tolist())
 
 

@@ -25,15 +25,15 @@ from attnexp.data.sequences import (
 )
 
 UNKNOWN = "<unk>"
-"""The name of the symbol that stands for all that are not in a vocabulary. Its id is `FIRST`."""
+"""The symbol that stands for all symbols that are not in a vocabulary. Its id is `FIRST`."""
 
 RESERVED = frozenset({*SPECIALS, UNKNOWN})
-"""Names that no symbol of a text may have."""
+"""The names that no symbol of a text may have."""
 
 Symbols = tuple[str, ...]
 
 Sources = Mapping[Symbols, Sequence[Symbols]]
-"""The different targets of each source. All of them are right."""
+"""The different targets of each source, all of which are right."""
 
 
 class TextPairs(Dataset):
@@ -105,13 +105,13 @@ class _Side:
         self._trained = any(count < min_count for count in counted.values())
 
     def ids(self) -> Iterable[Int[Tensor, "examples width"]]:
-        """Yield the ids of each set, padded to the width of all."""
+        """Yield the ids of each set, all padded to the same width."""
         for texts in self._sets:
             rows = [[self._ids.get(symbol, FIRST) for symbol in text] for text in texts]
             yield torch.tensor([row + [PAD] * (self.width - len(row)) for row in rows])
 
     def note(self, name: str) -> str | None:
-        """Return a sentence on the symbols of the test set that are not in the vocabulary."""
+        """Return a sentence on test symbols that are not in the vocabulary, None if all are."""
         tested = [symbol for text in self._sets[-1] for symbol in text]
         unknown = sum(symbol not in self._ids for symbol in tested)
         if not unknown:
@@ -132,7 +132,7 @@ def gathered(pairs: Iterable[tuple[Symbols, Symbols]]) -> dict[Symbols, list[Sym
 
 
 def drawn(sources: Sources, sizes: Sequence[int], generator: torch.Generator) -> list[Sources]:
-    """Return sets of these sizes, of sources in random order, and the rest as the last set.
+    """Return sets of this many sources, drawn at random, and a last set with the remaining sources.
 
     The first sets do not depend on the sizes of the later ones.
     """
@@ -143,7 +143,7 @@ def drawn(sources: Sources, sizes: Sequence[int], generator: torch.Generator) ->
 
 
 def number_of_pairs(sources: Sources) -> int:
-    """Return the number of different pairs."""
+    """Return the number of different pairs of a source and a target."""
     return sum(map(len, sources.values()))
 
 

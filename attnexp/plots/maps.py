@@ -112,7 +112,11 @@ def _grid(
 
 
 def _most(options: Options, count: int) -> int:
-    """Return how many maps are next to each other: `options.most`, or `count` if they all fit."""
+    """Return how many maps are next to each other.
+
+    That is `options.most`, else `count`, or fewer if the width of the style has no room for so
+    many.
+    """
     width = options.style.width
     return options.most or (count if width is None else min(count, max(int(width / SPACIOUS), 1)))
 
@@ -195,9 +199,9 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     """Yield a row of maps for each configuration, of the same examples and of the typical seed.
 
     If the data are one example, as in regression, the columns are the seeds that all configurations
-    have. If there are more than COMPARED configurations, or if all of one example have the same
-    score, such as with several widths, each has one map in a grid, unless several examples are
-    asked for. Imported runs have no row.
+    have. Each configuration has one map in a grid if there are more than COMPARED configurations,
+    or if the data are one example and all configurations have the same score, as with several
+    widths; but not if several examples are asked for. Imported runs have no row.
 
     Raises RequestError if the configurations share no seed, or stored different examples.
     """

@@ -30,8 +30,8 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
 
     A line is a scoring function: the mean over the seeds that have all its sizes, with a band from
     the smallest to the largest. Of several runs with the same size and seed, such as with several
-    widths, the one with the lowest leave-one-out error counts. A thin line is n^(-3/4) through the
-    first point of the first line.
+    widths, the one with the lowest leave-one-out error counts. A dashed line is n^(-3/4) through
+    the first point of the first line.
     """
     runs = [run for comparison in comparisons for run in runs_of(comparison)]
     models = {name: table for name, table in _by_model(runs).items() if len(table) >= SEVERAL}

@@ -162,7 +162,6 @@ Line = Mapping[str, Any]
 """The colour and the dashes of a line."""
 
 NamedLine = tuple[str, Line]
-"""The name of a line, and its colour and dashes."""
 
 
 class ShownFigure(Figure):

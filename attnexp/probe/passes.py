@@ -35,8 +35,8 @@ UNMOVED = 1e-6
 class Facts:
     """What is known of the rows of a part.
 
-    `gold` is the gold key of each row, -1 without one. `counts` says which rows belong to a symbol,
-    and not to padding.
+    `gold` is the gold key of each row, -1 without one. `counts` says which rows count: those of
+    answers and of source symbols, and not those of padding.
     """
 
     gold: Int[Tensor, "batch rows"]

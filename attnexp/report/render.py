@@ -16,7 +16,6 @@ EVERY = 5
 """Seconds after which a page about unfinished runs loads itself again."""
 
 LOADER = PackageLoader("attnexp.report", "template")
-"""Loads the page, its styles and its scripts from the package."""
 
 STYLES = ("page.css", "compute.css")
 SCRIPTS = ("language.js", "interpreter.js", "laws.js", "writings.js", "compute.js", "page.js")

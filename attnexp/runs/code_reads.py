@@ -75,8 +75,8 @@ def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
 def _name(node: ast.AST, imported: Mapping[str, str]) -> str:
     """Return the dotted name of an expression, with the names of imports written out.
 
-    Calls are written without arguments, as in `Path().open`. What an index or another expression
-    comes before has only the attributes behind it as its name.
+    Calls are written without arguments, as in `Path().open`. Of an index, and of anything else
+    without a name, only the attributes behind it are written.
     """
     parts: list[str] = []
     while isinstance(node, ast.Attribute):

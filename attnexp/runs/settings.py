@@ -23,7 +23,6 @@ GROUPS = (
 """The groups of settings, in the order in which they are listed."""
 
 DEVICES = "auto, cpu, cuda, cuda:N or mps"
-"""The values that the setting `device` may have."""
 
 Value = str | int | float | bool | None
 """A setting as one cell of a table holds it."""

@@ -23,7 +23,7 @@ from attnexp.core.errors import nearest_text
 from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
 
 BEGINNING = 12
-"""The first digits of a digest, as many as messages show."""
+"""The number of digits of a digest that messages show."""
 
 
 SHIPPED = Path(__file__).parents[1] / "data" / "files"

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.language import LANGUAGES, Phrase, in_language, said, translate
+from attnexp.core.language import LANGUAGES, Phrase, in_language, joined, said, translate
 from attnexp.runs.probed import FACTS
 from attnexp.runs.user_code import NO_CODE
 from attnexp.select.judge import modes_of
@@ -20,7 +20,7 @@ from attnexp.select.renaming import Renaming
 from attnexp.select.sample import DATA_SETS, SEEDS, SPLITS
 from attnexp.stats.compare import Difference, Word
 from attnexp.stats.scaled import mean
-from attnexp.tables.entries import LOST, ResultsTable, TableEntry
+from attnexp.tables.entries import LOST, ResultsTable, TableEntry, lost_text
 from attnexp.tables.grid import NOTHING, GridCell, numbers_cell
 
 STANDINGS = {
@@ -30,6 +30,7 @@ STANDINGS = {
     Word.TIED: said("tied"),
     Word.ONE_SEED: said("one seed"),
     Word.ALONE: said("alone"),
+    Word.NO_VALUE: said("no value"),
 }
 """The printed words of standings."""
 
@@ -98,9 +99,10 @@ def _mean_alone(entry: TableEntry) -> GridCell:
     return GridCell(NOTHING) if mean is None else numbers_cell("{}", mean, strong=entry.ahead)
 
 
-def _lost_text(entry: TableEntry) -> str | None:
+def _lost_text(entry: TableEntry) -> GridCell | None:
     """Return the number of runs of a row without a result, by reason."""
-    return ", ".join(f"{number} {why}" for why, number in entry.lost.items() if number) or None
+    reasons = [lost_text(why, number) for why, number in entry.lost.items() if number]
+    return GridCell(joined(said(", "), reasons)) if reasons else None
 
 
 def _interval(entry: TableEntry) -> GridCell:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError
-from attnexp.core.language import Phrase
+from attnexp.core.language import Phrase, Text, said
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import (
@@ -46,6 +46,14 @@ from attnexp.stats.sequential import portions
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
 """Why a row has no result of a seed; `missing` if the row has no run, and other rows have."""
+LOST_WORDS: dict[str, Text] = {
+    Status.FAILED: said("failed"),
+    Status.INTERRUPTED: said("interrupted"),
+    Status.DIED: said("died"),
+    Status.RUNNING: said("running"),
+    MISSING: said("missing"),
+}
+"""The printed words of `LOST`."""
 
 
 Numbers = dict[tuple[int, int], frozenset[tuple[str, float | None]]]
@@ -297,6 +305,11 @@ class ResultsTable:
     def detailed(self) -> bool:
         """Whether the table has one metric, in several columns, and rows of several seeds."""
         return len(self.metrics) == 1 and self.seeded
+
+
+def lost_text(why: str, number: int) -> Text:
+    """Return a number of missing results and a reason of `LOST`."""
+    return said("{number} {state}", number=number, state=LOST_WORDS[why])
 
 
 def divide(frame: Frame, request: TableRequest) -> list[ResultsTable]:

@@ -27,7 +27,7 @@ from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit
 from attnexp.stats.compare import Rule, Word
 from attnexp.stats.power import seeds_needed
-from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest
+from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest, lost_text
 from attnexp.tables.grid import listed
 from attnexp.tables.no_effect import RATE, unlike_best, without_effect
 from attnexp.tables.sentences import row_in_list, row_name
@@ -325,7 +325,9 @@ def _left_out(table: ResultsTable) -> Iterable[Phrase]:
         if state.is_repeated and state in LOST
     }
     if any(early.values()):
-        states = listed(f"{number} {state}" for state, number in early.items() if number)
+        states = joined(
+            said(", "), (lost_text(state, number) for state, number in early.items() if number)
+        )
         yield said(
             "means leave out runs without a result ({states}), "
             "which may make their rows look better than they are",

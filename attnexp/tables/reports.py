@@ -1,5 +1,6 @@
 """The reports: runs one by one, and configurations with their results and costs."""
 
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -7,7 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attnexp.core.language import Phrase, Text, capitalized, counted, joined, said, translate
+from attnexp.core.language import (
+    Phrase,
+    Text,
+    capitalized,
+    counted,
+    joined,
+    said,
+    speaking,
+    translate,
+    usual_language,
+)
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.collect import collect
@@ -36,9 +47,10 @@ Recorder = Callable[[ResultsTable, TableEntry], dict[str, object]]
 
 
 def show_configurations(folders: Sequence[str]) -> None:
-    """Print the tables of the runs in the folders."""
+    """Print the tables of the runs in the folders, in the language of the locale."""
     frame = sort_runs(make_frame(collect(folders).runs), None)
-    show(configurations_report(frame, TableRequest(limit=ROWS)))
+    with speaking(usual_language(os.environ)):
+        show(configurations_report(frame, TableRequest(limit=ROWS)))
 
 
 def runs_report(

@@ -42,7 +42,7 @@ def show(report: Report, screen: Console | None = None) -> None:
         sentence, command = translate(note), ""
         if screen.is_terminal and (found := BEFORE_COMMAND.search(sentence)):
             command, sentence = sentence[found.end() :], sentence[: found.end()].rstrip()
-        _say(screen, Text.assemble((say("note:"), "note"), " ", sentence))
+        _say(screen, Text.assemble((say("note: "), "note"), sentence))
         if command:
             screen.print(Text(f"  {command}"), soft_wrap=True)
     if report.further:

@@ -20,17 +20,20 @@ Direction = Literal["lower", "higher"]
 class Metric:
     """A number that describes a trained model, declared in one place.
 
-    - `measure` computes it from the task's measurements of one split; None if it does not exist,
-      such as an alignment score without gold.
-    - `doc` describes it in the documentation, `unit` is its unit.
-    - `better` says which values are better; without it the metric describes and does not rank.
-    - A `headline` is shown while a run trains and at its end, others are in summary.json.
-    - A `validated` metric is also measured on the validation set after each epoch, as `val_NAME`
-      in metrics.csv, `test_` left out; one that `selects` is in the summary under that name.
-    - Training records as `NAME_90_step` the step at which a validated metric first passes its
-      `milestone`, 0.9.
-    - `companions` names the metrics that are shown next to it in tables, by the heads of their
-      columns, such as the metric of guessing by `chance`.
+    - `measure` computes the number from the task's measurements of one split. It returns None if
+      there is no such number, such as an alignment score without gold keys.
+    - `doc` describes the number in the documentation, `unit` is its unit.
+    - `better` says which values are better. A metric without it describes runs and does not rank
+      them.
+    - A `headline` is shown while a run trains and at its end. The other metrics are in
+      summary.json.
+    - A `validated` metric is also measured on the validation set after each epoch. metrics.csv has
+      it as `val_NAME`, without `test_`. If the metric `selects`, the summary has it under that name
+      too.
+    - The first step at which a validated metric is above its `milestone`, such as 0.9, is recorded
+      as `NAME_90_step`.
+    - `companions` are the metrics that tables show next to this one, by the heads of their columns,
+      such as the metric of guessing by `chance`.
     """
 
     name: str
@@ -46,7 +49,7 @@ class Metric:
 
     @property
     def validation_name(self) -> str:
-        """The name of the metric on the validation set."""
+        """The name of the metric on the validation set, without `test_`."""
         return self.name.removeprefix("test_")
 
 
@@ -55,8 +58,8 @@ class Evaluation:
     """The evaluation of a trained model: metrics, test predictions as rows, notes.
 
     `details` are metrics cut into parts, such as accuracy by length. `response` are predictions
-    over a grid of inputs, as rows, if the inputs have names. `floors` says of metrics of guessing
-    which guess they are of, by their names.
+    over a grid of inputs, as rows, if the inputs have names. `floors` has, for each metric of
+    guessing, the guess that it measures.
     """
 
     metrics: Mapping[str, float]
@@ -69,17 +72,18 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Attended:
-    """Examples of the test set, always the same ones, and a model's attention on them."""
+    """Examples of the test set, the same ones at each call, and a model's attention on them."""
 
     shown: Batch
     weights: Mapping[str, Float[Tensor, "batch layers heads _ _"]]
 
 
 class Task(ABC):
-    """The loss and the metrics of a kind of data. Stateless.
+    """The loss and the metrics of a kind of data. A task has no state.
 
-    `metrics` declares every metric. `primary` names the one by which runs are compared first,
-    `selection` the one by which a search selects settings, which does not depend on the test set.
+    `metrics` declares every metric. `primary` names the metric by which runs are compared first.
+    `selection` names the metric by which a search selects settings; it does not depend on the test
+    set.
     """
 
     primary: ClassVar[str]
@@ -88,7 +92,7 @@ class Task(ABC):
 
     @property
     def better(self) -> dict[str, Direction]:
-        """The direction of every final metric that ranks, by its name in the summary."""
+        """The direction of every metric in the summary that ranks, by its name there."""
         ranking = [(metric, metric.better) for metric in self.metrics if metric.better is not None]
         return {metric.name: way for metric, way in ranking} | {
             f"val_{metric.validation_name}": way for metric, way in ranking if metric.selects
@@ -96,7 +100,7 @@ class Task(ABC):
 
     @property
     def validated(self) -> dict[str, Metric]:
-        """The metrics of the validation set by the names that they have there."""
+        """The metrics that are measured on the validation set, by their names without `test_`."""
         return {metric.validation_name: metric for metric in self.metrics if metric.validated}
 
     @abstractmethod
@@ -113,8 +117,8 @@ class Task(ABC):
     ) -> Evaluation:
         """Measure a model on the test set.
 
-        `untrained` are models of the same shape with other first parameters, each made on demand:
-        their metrics are those of chance.
+        `untrained` are models of the same shape with other first parameters, each made when it is
+        needed. Their metrics are those of chance.
         """
 
     @abstractmethod
@@ -125,10 +129,10 @@ class Task(ABC):
         dataset: Dataset,
         decoded: Int[Tensor, "batch targets"] | None = None,
     ) -> dict[str, Float[Tensor, " examples"]]:
-        """Return the metrics of the answer to each example, whose mean is the metric.
+        """Return the metrics of the answer to each example. Their mean is the metric of the split.
 
-        `decoded` are answers that were fed back, if there are such; otherwise the answers are those
-        of the outputs.
+        `decoded` are the answers if they were decoded step by step, fed back. Without them, the
+        answers are the most probable `outputs`.
         """
 
     def of_texts(
@@ -141,8 +145,8 @@ class Task(ABC):
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         """Return the attention that a run keeps.
 
-        `validate`, `evaluate` and `attend` are called without gradients, on the model's device and
-        in evaluation mode.
+        Callers of `validate`, `evaluate` and `attend` turn gradients off and evaluation mode on,
+        with all data on the model's device.
         """
 
 
@@ -157,11 +161,11 @@ def require_sound_weights(
 ) -> None:
     """Raise ScoreOverflowError for weights that no finite scores could have given.
 
-    The mask says which keys a query may attend to. It may be of a part of the keys, such as the
-    source of a joint sequence: then the rows of queries that may attend to one of these count.
+    Such weights are not finite, or are a row of zeros although the row may attend to keys. Rows of
+    zeros are sound if the scores or normalizers of the model can make them.
 
-    These are weights that are not finite, and rows of zeros although keys are allowed, unless the
-    model's scores or normalizers make such rows.
+    `mask` says which keys a query may attend to. It may cover a part of the keys, such as the
+    source of a joint sequence: then rows count if they may attend to one of these.
     """
     if not weights.isfinite().all():
         raise ScoreOverflowError(
@@ -179,6 +183,6 @@ def require_sound_weights(
 
 
 def measured(metrics: Mapping[str, Metric], content: Any) -> dict[str, float]:
-    """Return the metrics of a task's measurements by name, without those that do not exist."""
+    """Return the metrics of a task's measurements by name, without those that are None."""
     values = {name: metric.measure(content) for name, metric in metrics.items()}
     return {name: float(value) for name, value in values.items() if value is not None}

@@ -16,21 +16,21 @@ from attnexp.tasks.seq2seq import Answers, SequenceToSequence
 
 
 def by_unigram(batch: Batch, vocab: int) -> Float[Tensor, "batch target vocab"]:
-    """Return (n_s + 1) / (t + S), n_s how often the symbol s is among the t symbols so far.
+    """Return (n_s + 1) / (t + S), with n_s the count of the symbol s among the t symbols so far.
 
-    It is the mean distribution of the next symbol if symbols are independent and their distribution
-    is Dirichlet(1). The S symbols that can follow are those of the vocabulary, of `vocab` ids, that
-    are not special; a special symbol has 0.
+    This is the mean distribution of the next symbol if symbols are independent and their
+    distribution is Dirichlet(1). S is the number of symbols that can follow: those of the `vocab`
+    ids that are not special. A special symbol has 0.
     """
     seen = _indicators(batch, vocab)
     return _smoothed(seen.cumsum(dim=1))
 
 
 def by_bigram(batch: Batch, vocab: int) -> Float[Tensor, "batch target vocab"]:
-    """Return (n_rs + 1) / (n_r + S), n_rs how often s has followed the last symbol r so far.
+    """Return (n_rs + 1) / (n_r + S), with n_rs how often s has followed the last symbol r so far.
 
-    It is the mean of P[r, s] given the symbols so far, each row of P being Dirichlet(1): the best
-    answer but for the first symbol, which is drawn from the stationary distribution.
+    This is the mean of P[r, s] given the symbols so far, if each row of P is Dirichlet(1). It is
+    the best answer except for the first symbol, which is drawn from the stationary distribution.
     """
     seen = _indicators(batch, vocab)
     before = F.pad(seen[:, :-1], (0, 0, 1, 0))
@@ -40,24 +40,24 @@ def by_bigram(batch: Batch, vocab: int) -> Float[Tensor, "batch target vocab"]:
 
 
 def _indicators(batch: Batch, vocab: int) -> Float[Tensor, "batch target vocab"]:
-    """Return the inputs as rows of 0 and 1, zeros for special symbols."""
+    """Return the inputs as one-hot rows. Special symbols are rows of zeros."""
     rows = F.one_hot(batch.queries, vocab).cpu().double()
     return rows * _can_follow(vocab)
 
 
 def _smoothed(counts: Float[Tensor, "batch target vocab"]) -> Float[Tensor, "batch target vocab"]:
-    """Return counts as probabilities, one added to those of each symbol that can follow."""
+    """Return counts as probabilities, after adding 1 for each symbol that can follow."""
     counts = counts + _can_follow(counts.shape[-1])
     return counts / counts.sum(dim=-1, keepdim=True)
 
 
 def _can_follow(vocab: int) -> Bool[Tensor, " vocab"]:
-    """Return whether each symbol can be a target: special symbols cannot."""
+    """Return which symbols can be targets: all but special symbols."""
     return torch.arange(vocab) >= FIRST
 
 
 def _divergence(answers: Answers, predict: Callable[[Batch, int], Tensor]) -> float:
-    """Return the mean over symbols of KL(predictions || answers), nats."""
+    """Return the mean over symbols of KL(predictions || answers), in nats."""
     reference = predict(answers.batch, answers.outputs.shape[-1])
     logs = answers.outputs.cpu().double().log_softmax(dim=-1)
     gaps = torch.xlogy(reference, reference) - reference * logs
@@ -89,8 +89,8 @@ CHAIN_METRICS = (
 class Chains(SequenceToSequence):
     """Cross-entropy over all symbols of a chain; see `CHAIN_METRICS` and `seq2seq.METRICS`.
 
-    The two divergences are those of Edelman et al. (2024), section 3: a model that looks at
-    frequencies alone has a small `kl_unigram`, one that has learned to look up the symbols that
+    The two divergences are those of Edelman et al. (2024), section 3. A model that looks at
+    frequencies alone has a small `kl_unigram`. A model that has learned to look up which symbols
     followed the last one has a small `kl_bigram`.
 
     Raises ValueError for num_shown below 1.

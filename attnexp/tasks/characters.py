@@ -9,9 +9,9 @@ from attnexp.tasks.seq2seq import Answers, SequenceToSequence, gold_log_probabil
 
 
 def bits_per_character(answers: Answers, times: int) -> float | None:
-    """Return the mean of -log2 p(next character) over windows of `times` the shortest length.
+    """Return the mean of -log2 p(next character) over windows of one length.
 
-    None if there is no such window.
+    The length is `times` that of the shortest windows. None if there is no such window.
     """
     lengths = answers.batch.target_mask.sum(dim=1)
     own = lengths == times * lengths.min()

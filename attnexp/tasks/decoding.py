@@ -14,19 +14,19 @@ from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.data.text import encode_source, target_text, unknown_symbols
 
 PORTION = 512
-"""The most examples that are measured at once."""
+"""The most examples that go through a model at once."""
 
 PAIRS = 2**24
-"""Pairs of symbols that are measured at once, so that a map of long sequences fits in memory."""
+"""The most pairs of symbols that go through a model at once, so that long maps fit in memory."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """`text` is the answer of a model, `ended` whether it has an end symbol.
+    """The answer of a model to a source, with its attention.
 
-    `unknown` are the symbols of the source that the model does not know. `batch` holds the source
-    and the answer as if the answer were the target, and `weights` the attention of the model on
-    them.
+    `text` is the answer, and `ended` says whether it has an end symbol. `unknown` are the symbols
+    of the source that the model does not know. `batch` holds the source, with the answer as if it
+    were the target, and `weights` the attention on them.
     """
 
     text: str
@@ -38,11 +38,11 @@ class Answer:
 
 @torch.no_grad()
 def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
-    """Decode a source greedily, up to twice the longest target of the data.
+    """Decode the answer to a source greedily, up to twice the longest target of the data.
 
     The attention is that of a teacher-forced pass over the answer, which sees the same symbols.
 
-    Raises ValueError for a source with no symbols, and for symbols that are not in a vocabulary
+    Raises ValueError for a source without symbols, and for symbols that are not in a vocabulary
     without `<unk>`.
     """
     ids = encode_source(source, spec).unsqueeze(0)
@@ -66,7 +66,11 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
 
 
 def portions(whole: Batch) -> Iterator[Batch]:
-    """Yield the examples of a batch in order, at most `PORTION` or `PAIRS` pairs at a time."""
+    """Yield the examples of a batch in order, in portions.
+
+    A portion has at most PORTION examples, and at most PAIRS pairs of symbols unless it is one
+    example.
+    """
     length = whole.keys.shape[1] + whole.queries.shape[1]
     size = max(1, min(PORTION, PAIRS // length**2))
     for first in range(0, len(whole), size):
@@ -76,7 +80,7 @@ def portions(whole: Batch) -> Iterator[Batch]:
 def decode(
     model: Seq2Seq[Any], whole: Batch, spec: Seq2SeqSpec
 ) -> Int[Tensor, "batch target"] | None:
-    """Return greedy answers, as wide as the targets; None if the data give the input."""
+    """Return greedy answers, as wide as the targets; None if the data give the decoder's input."""
     if whole.asked is not None:
         return None
     return torch.cat([decode_together(model, part, spec) for part in portions(whole)])
@@ -85,7 +89,7 @@ def decode(
 def decode_together(
     model: Seq2Seq[Any], part: Batch, spec: Seq2SeqSpec
 ) -> Int[Tensor, "batch target"]:
-    """Return greedy answers to one portion of a batch."""
+    """Return greedy answers to all examples of a batch at once, as wide as the targets."""
     width = part.targets.shape[1]
     ids = model.greedy(part.keys, part.mask, width)
     return F.pad(ids, (0, width - ids.shape[1]), value=spec.pad)

@@ -26,31 +26,32 @@ from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, req
 from attnexp.tasks.response import as_rows, response, x_names
 
 PAIRS = 2**20
-"""Pairs of query and key whose weights are measured together."""
+"""The most pairs of query and key that go through a model at once."""
 
 MEASURED = 2**30
-"""Pairs of queries and keys up to which attention is measured on all test queries."""
+"""Up to this many pairs of query and key, attention is measured on all test queries."""
 
 LEFT_OUT = 2**32
-"""Pairs up to which `loo_mse` covers all training points: those of 65,536 points."""
+"""Up to this many pairs, those of 65,536 points, `loo_mse` covers all training points."""
 
 KEPT = 2**20
-"""The most weights that a run keeps of an attention map, in each head."""
+"""The most weights of a head that a run keeps of an attention map."""
 
 KEPT_QUERIES = 2**10
-"""The most queries that are kept of a map with more weights."""
+"""The most queries that a run keeps of a map with more than KEPT weights."""
 
 POOR = 0.9
-"""The part of the error of the mean above which a fit is poor."""
+"""A fit is poor if its error is above this share of the error of the mean."""
 
 
 @dataclass(frozen=True)
 class MapStatistics:
-    """Describes attention maps: a number for each query, in each layer and head.
+    """Describes attention maps by numbers for each query, in each layer and head.
 
-    `sums` are the sums of the weights, and `gaps` the root mean square distances of the keys under
-    the weights over their sum. See `attnexp.attention.statistics` for the others. Weights that may
-    be negative have no entropy, gaps and support, and others no negative mass.
+    `sums` are the sums of the weights. `gaps` are the root mean square distances from the query to
+    the keys, under the weights divided by their sum. For the others see
+    `attnexp.attention.statistics`. Entropy, gaps and support are None if weights may be negative,
+    and the negative mass is None if they may not.
     """
 
     sums: Float[Tensor, "batch layers heads queries"]
@@ -61,13 +62,13 @@ class MapStatistics:
     negative_mass: Float[Tensor, "batch layers heads queries"] | None = None
 
     def mean(self, name: str) -> Float[Tensor, ""] | None:
-        """Return the mean of a number, or None if there is none."""
+        """Return the mean of the numbers with this name, None if there are none."""
         values = getattr(self, name)
         return None if values is None else values.mean()
 
     @property
     def neighbours(self) -> Float[Tensor, ""] | None:
-        """The mean effective number of keys, 0 for a query with none in reach."""
+        """The effective number of keys, mean over queries; 0 for a query that reaches no key."""
         if self.entropy is None:
             return None
         return self.entropy.exp().where(self.sums > 0, 0.0).mean()
@@ -75,11 +76,11 @@ class MapStatistics:
 
 @dataclass(frozen=True)
 class Fit:
-    """The measurements of a model of regression.
+    """What is measured of a model of regression.
 
-    `errors` and `loo_errors` are prediction minus target, of the test points and of training
-    points, each hidden from itself. `baseline_errors` are those of the mean of the training values.
-    `attention` describes the maps of the test queries.
+    `errors` are prediction minus target at the test points, `loo_errors` at training points of
+    which each is hidden from itself. `baseline_errors` are the test errors of the mean of the
+    training values. `attention` describes the maps of the test queries.
     """
 
     errors: Float[Tensor, " test_points"]
@@ -160,7 +161,7 @@ METRICS: tuple[Metric, ...] = (
 
 
 class Regression(Task):
-    """Squared error over the points that count, as `reduction` says: their mean or their sum.
+    """Squared error over the points that count: their mean or their sum, as `reduction` says.
 
     The training loss is leave-one-out, because the data hide each training point from itself.
     `METRICS` declares the metrics.
@@ -187,8 +188,8 @@ class Regression(Task):
     def choosing_error(self, model: Architecture, dataset: Dataset, most: int) -> float:
         """Return the mean squared error by which settings of a model are chosen.
 
-        It is that of the validation set or, without one, leave-one-out. It covers `most` points,
-        always the same ones, or all if there are no more.
+        The error is that of the validation set or, without one, leave-one-out. It covers at most
+        `most` points, the same ones at each call.
         """
         whole = _drawn(dataset.validation or dataset.train, most)
         dense = whole.queries.shape[1] * whole.keys[..., 0].numel() <= LARGE
@@ -280,7 +281,7 @@ class Regression(Task):
 
 
 def y_deviation(spec: RegressionSpec) -> float:
-    """Return the deviation by which y was standardised, or 1 if it was not."""
+    """Return the standard deviation by which y was divided, 1 if y was not standardised."""
     return spec.y[0].deviation if spec.y else 1.0
 
 
@@ -331,7 +332,7 @@ def _joined(parts: Sequence[MapStatistics]) -> MapStatistics:
 
 
 def _measured_queries(test: Batch) -> Batch:
-    """Return the test queries whose maps are measured: all, or evenly spaced ones."""
+    """Return the test queries whose maps are measured: all, or as many as fit, evenly spaced."""
     queries = test.queries.shape[1]
     count = max(1, MEASURED // test.keys[..., 0].numel())
     if count >= queries:
@@ -340,12 +341,12 @@ def _measured_queries(test: Batch) -> Batch:
 
 
 def left_out_points(batch: Batch) -> int:
-    """Return the most points on which leave-one-out is measured: those of `LEFT_OUT` pairs."""
+    """Return the most points on which leave-one-out is measured: those of LEFT_OUT pairs."""
     return max(1, LEFT_OUT // batch.keys[..., 0].numel())
 
 
 def _drawn(batch: Batch, most: int) -> Batch:
-    """Return `most` points drawn at random, always the same ones, or all if there are no more."""
+    """Return `most` random points, the same ones at each call, or all if there are no more."""
     points = batch.queries.shape[1]
     if most >= points:
         return batch
@@ -354,7 +355,7 @@ def _drawn(batch: Batch, most: int) -> Batch:
 
 
 def _kept(test: Batch) -> tuple[Int[Tensor, " queries"], Int[Tensor, " keys"]]:
-    """Return the places of the queries and keys whose weights are kept: all, or evenly spaced."""
+    """Return the indices of the queries and keys whose weights are kept, evenly spaced."""
     queries, keys = test.queries.shape[1], test.keys.shape[1]
     few = queries if queries * keys <= KEPT else min(queries, KEPT_QUERIES)
     device = test.queries.device
@@ -366,7 +367,7 @@ def _spaced(count: int, chosen: int, device: torch.device) -> Int[Tensor, " chos
 
 
 def _notes(fit: Fit, metrics: Mapping[str, float], train: Batch, test: Batch) -> list[str]:
-    """Return notes on an unusual fit, and on metrics that cover only some of the points."""
+    """Return notes on an unusual fit, and on metrics that cover only a part of the points."""
     notes = []
     if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
         notes.append(

@@ -10,17 +10,18 @@ from attnexp.architectures.base import Architecture
 from attnexp.core.batch import Batch, DataColumn, Points, RegressionSpec, in_units, standardised
 
 ALONG, ACROSS = 201, 41
-"""Points along one input that varies, and along each of two that vary together."""
+"""The points along an input that varies alone, and along each of two that vary together."""
 
 PAIRS = 2**20
-"""Pairs of query and key that are compared at once."""
+"""The most pairs of query and key that go through a model at once."""
 
 
 def response(model: Architecture, train: Batch, spec: RegressionSpec) -> list[dict[str, object]]:
-    """Return predictions over the range of each column of x, a row each, in the units of the data.
+    """Return predictions over the range of each input, as rows in the units of the data.
 
-    One or two inputs vary over all of their range. Of more, each varies alone while the others are
-    held at their medians, and the column `varied` names it.
+    A single input varies over its range, and two inputs vary together. Of more inputs, each varies
+    alone while the others are held at their medians. The column `varied` names the input, or is
+    `both` for two.
     """
     rows: list[dict[str, object]] = []
     names = [*x_names(spec), "prediction"]
@@ -35,7 +36,7 @@ def response(model: Architecture, train: Batch, spec: RegressionSpec) -> list[di
 def as_rows(
     names: Sequence[str], numbers: Float[Tensor, "rows columns"], columns: Sequence[DataColumn]
 ) -> list[dict[str, object]]:
-    """Return numbers as rows of a file: in the units of their columns, if these are given."""
+    """Return numbers as rows of a file. If `columns` are given, the numbers are in their units."""
     rows = in_units(numbers, columns).tolist()
     if columns:
         rows = [[column.rounded(v) for column, v in zip(columns, row, strict=True)] for row in rows]
@@ -43,12 +44,12 @@ def as_rows(
 
 
 def x_names(spec: RegressionSpec) -> list[str]:
-    """Return the names of the inputs in files: x if there is one, else x.NAME."""
+    """Return the names of the inputs in files: x for a single input, else x.NAME."""
     return ["x"] if spec.x_dim == 1 else [f"x.{column.name}" for column in spec.x]
 
 
 def _grids(columns: tuple[DataColumn, ...]) -> Iterator[tuple[str, Float[Tensor, "points x_dim"]]]:
-    """Yield the name of the input that varies, and the points, in the units of the columns."""
+    """Yield the name of what varies, and the points in the units of the columns."""
     if len(columns) == 2:
         yield "both", torch.cartesian_prod(*(_range(column, ACROSS) for column in columns))
         return

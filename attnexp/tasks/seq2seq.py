@@ -31,23 +31,24 @@ from attnexp.tasks.base import (
 from attnexp.tasks.decoding import decode, portions
 
 PADDED = -100
-"""The label of a target that does not count; no symbol has this number."""
+"""The label of a target that does not count. No symbol has this id."""
 
 
 @dataclass(frozen=True)
 class Answers:
     """The answers of a model to one split.
 
-    - `decoded` are its symbols: decoded greedily, or in a validation the most probable ones under
-      teacher forcing. Exact match is the same of both: while every symbol so far is right, both see
-      the same symbols, so the first error of one is the first error of the other. If the data give
-      the decoder's input, nothing is fed back and the two are equal.
-    - `outputs` are the logits under teacher forcing, and `loss` is their mean cross-entropy a
-      symbol, nats.
-    - `card` scores the attention from decoder to encoder under teacher forcing; None if no target
-      has a gold key. `gold_mass` is the weight on the gold keys of each example. `head` is the
-      layer and head whose numbers are reported: the best one on the validation set, whichever split
-      is measured.
+    - `decoded` are the symbols of the answers: decoded greedily, or in a validation the most
+      probable ones under teacher forcing. Exact match is the same of both: while every symbol so
+      far is right, both see the same symbols, so the first error of one is the first error of the
+      other. If the data give the decoder's input, nothing is fed back and the two are equal.
+    - `outputs` are the logits under teacher forcing, and `loss` is their mean cross-entropy per
+      symbol, in nats.
+    - `card` scores the attention from decoder to encoder under teacher forcing. It is None if no
+      target has a gold key.
+    - `gold_mass` is the weight on the gold keys, mean over each example.
+    - `head` is the layer and head whose numbers are reported: the best one on the validation set,
+      whichever split is measured.
     - `guessed` are the metrics of guesses, and of the maps of untrained models.
     """
 
@@ -62,16 +63,16 @@ class Answers:
 
     @property
     def right(self) -> Bool[Tensor, " symbols"]:
-        """Whether each target symbol that counts is in its place in the answer."""
+        """Whether the answer has each target symbol that counts in its place."""
         return (self.decoded == self.batch.targets)[self.batch.target_mask]
 
     def by_head(self) -> dict[str, float]:
-        """Return the metrics of each head, or none if no target has a gold key."""
+        """Return the metrics of every head, none if no target has a gold key."""
         return {} if self.card is None else self.card.by_head()
 
     @cached_property
     def of_head(self) -> dict[str, float]:
-        """The numbers of the reported head, or none if no target has a gold key."""
+        """The metrics of the reported head, none if no target has a gold key."""
         return {} if self.card is None else self.card.of_head(self.head)
 
     @property
@@ -81,19 +82,25 @@ class Answers:
 
 
 def _guessed(name: str, doc: str) -> Metric:
-    """Return the metric of guessing that `Answers.guessed` calls `name`."""
+    """Return a metric of guessing, whose value is that of this name in `Answers.guessed`."""
     return Metric(name, lambda answers: answers.guessed.get(name), doc, unit="share", headline=True)
 
 
 def _alignment_metric(name: str, doc: str, **declared: Any) -> Metric:
-    """Return the metric of the best head that the scorecard calls `name`, declared as `Metric`."""
+    """Return a metric of the reported head, whose value is that of this name in the scorecard.
+
+    `declared` are other fields of the Metric.
+    """
 
     doc += "; of the best head"
     return Metric(name, lambda answers: answers.of_head.get(name), doc, validated=True, **declared)
 
 
 def _mean_over_heads(name: str, doc: str, **declared: Any) -> Metric:
-    """Return the metric of all heads that the scorecard calls `name`."""
+    """Return a metric whose value is the mean over heads of the number `name` in the scorecard.
+
+    `declared` are other fields of the Metric.
+    """
 
     def mean(answers: Answers) -> Tensor | None:
         return None if answers.card is None else answers.card.numbers[name].mean()
@@ -212,11 +219,10 @@ class SequenceToSequence(Task):
     `METRICS` declares the metrics. Those of the alignment need data with gold keys; see
     `attnexp.attention.alignment.Scorecard`.
 
-    The details `exact_match_by_length` and `gold_mass_by_length` cut exact match and the weight of
-    the reported head on the gold key, mean over examples, by the length of the source without its
-    end symbol. `lengths_in_training` has the
-    shortest and the longest source of training. The attention of the first `num_shown` test
-    examples is kept.
+    The details `exact_match_by_length` and `gold_mass_by_length` cut two metrics by the length of
+    the source without its end symbol: exact match, and the weight of the reported head on the gold
+    key, mean over examples. `lengths_in_training` has the shortest and the longest source of
+    training. The attention of the first `num_shown` test examples is kept.
 
     Raises ValueError for num_shown below 1.
     """
@@ -224,7 +230,7 @@ class SequenceToSequence(Task):
     primary = "exact_match"
     selection = "val_loss"
     answer_metrics: ClassVar[tuple[Metric, ...]] = METRICS
-    """The metrics of `Answers`, among those of the task."""
+    """The metrics of the task that are measured from `Answers`."""
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
 
     def __init__(self, num_shown: int = 8) -> None:
@@ -322,7 +328,11 @@ class SequenceToSequence(Task):
     def _guesses(
         dataset: Dataset, reached: Mapping[str, Floor], untrained: Iterable[Architecture]
     ) -> dict[str, float]:
-        """Return the metrics of guesses: without a key, by the commonest symbol, and by chance."""
+        """Return the metrics of guesses, and of chance.
+
+        Guesses are the best rival without a key and the commonest symbol. Chance is the mean over
+        untrained models.
+        """
         train, test = dataset.train, dataset.test
         trivial = train.targets[train.target_mask].mode().values
         values = {**dataset.chance, **{name: floor.value for name, floor in reached.items()}}
@@ -350,9 +360,10 @@ class SequenceToSequence(Task):
 def _chance_by_length(
     rivals: Rivals, best: Floor | None, lengths: Int[Tensor, " batch"]
 ) -> dict[str, Mapping[str, float]]:
-    """Return the exact match by length of the rival that is best on the whole test set.
+    """Return the exact match, by length, of the rival that is best on the whole test set.
 
-    Nothing if there is no such rival. The best one of each length would be chosen by few examples.
+    Empty if the best guess is none of the rivals. The best rival of each length would be chosen by
+    few examples.
     """
     if best is None or best.rival not in rivals.right:
         return {}
@@ -362,7 +373,7 @@ def _chance_by_length(
 
 
 def _by_length(answers: Answers, lengths: Int[Tensor, " batch"]) -> dict[str, Mapping[str, float]]:
-    """Return exact match, and the weight on the gold key if there are such, by length."""
+    """Return exact match by length, and the weight on the gold key if the data have gold keys."""
     rows = {length: lengths == length for length in lengths.unique().tolist()}
     details: dict[str, Mapping[str, float]] = {
         "exact_match_by_length": {
@@ -380,7 +391,7 @@ def _by_length(answers: Answers, lengths: Int[Tensor, " batch"]) -> dict[str, Ma
 def gold_log_probabilities(
     logits: Float[Tensor, "batch target vocab"], batch: Batch
 ) -> Float[Tensor, "batch target"]:
-    """Return the log-probability of each target symbol, in nats, and 0 if it does not count."""
+    """Return the log-probability of each target symbol in nats, 0 for one that does not count."""
     logs = logits.log_softmax(dim=-1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1)
     return logs.where(batch.target_mask, 0.0)
 
@@ -396,7 +407,7 @@ def _card(model: Architecture, batch: Batch) -> Scorecard | None:
 
 
 def _best_head(validated: Scorecard | None) -> tuple[int, int]:
-    """Return the best layer and head by the validation set's scores, or the first without any."""
+    """Return the layer and head with the best scores, the first without scores."""
     return (0, 0) if validated is None else validated.best()
 
 

@@ -20,7 +20,8 @@ from attnexp.tasks.seq2seq import SequenceToSequence
 class Texts:
     """The answers of a model to the test examples, and one or more right texts for each.
 
-    A symbol that is not in the vocabulary stays as it is in a reference, so `<unk>` is never right.
+    A reference keeps symbols that are not in the vocabulary, so an answer with `<unk>` is never
+    right.
     """
 
     answers: Sequence[str]
@@ -30,8 +31,8 @@ class Texts:
 class TextTask(SequenceToSequence):
     """Cross-entropy over the target symbols, and `text_metrics` of the texts that the symbols make.
 
-    The references are those of the data, or the targets of data that have none. predictions.csv has
-    the first reference as the target.
+    The references are those of the data, or the targets if the data have none. In predictions.csv
+    the target is the first reference.
     """
 
     text_metrics: ClassVar[tuple[Metric, ...]]
@@ -82,10 +83,10 @@ class TextTask(SequenceToSequence):
 def error_rate(
     answers: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
 ) -> float:
-    """Return the edits of all answers over the lengths of all references, in symbols.
+    """Return the edits of all answers, divided by the lengths of the references that count.
 
-    An edit inserts, deletes or replaces a symbol. Of several references of an answer the one with
-    the fewest edits counts, and of such ones the longest.
+    Lengths count symbols. An edit inserts, deletes or replaces a symbol. Of several references for
+    an answer, that with the fewest edits counts, and of such ones the longest.
     """
     from rapidfuzz.distance import Levenshtein
 

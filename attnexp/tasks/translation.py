@@ -11,12 +11,12 @@ from attnexp.tasks.base import Metric
 from attnexp.tasks.texts import Texts, TextTask, error_rate
 
 Tokenizer = Literal["13a", "intl", "zh", "char", "none"]
-"""The names of sacrebleu's tokenizers, which find the words of a text."""
+"""The names of sacrebleu's tokenizers, which cut a text into words."""
 
 
 @dataclass(frozen=True)
 class TokenizedTexts(Texts):
-    """Texts, and the tokenizer that finds their words for BLEU."""
+    """Texts, and the tokenizer that cuts them into words for BLEU."""
 
     tokenize: Tokenizer = "13a"
 
@@ -24,7 +24,8 @@ class TokenizedTexts(Texts):
 def _score(texts: Texts, corpus_score: Callable[..., Any]) -> float:
     """Return a metric of all answers together.
 
-    sacrebleu takes the first reference of each example, the second, ..., None if there is none.
+    `corpus_score` is of sacrebleu. It takes a list of the first references, of the second, and so
+    on, with None for an example that has no more.
     """
     return corpus_score(texts.answers, list(zip_longest(*texts.references))).score
 
@@ -42,9 +43,9 @@ def _chrf(texts: Texts) -> float:
 
 
 def _bleu_chance(texts: TokenizedTexts) -> float | None:
-    """Return BLEU with the first reference of the next example as the answer to each.
+    """Return BLEU if each answer were the first reference of the next example.
 
-    The last example gets that of the first. Returns None for a single example.
+    The answer to the last example is that of the first. Returns None for a single example.
     """
     firsts = [own[0] for own in texts.references]
     return _bleu(replace(texts, answers=[*firsts[1:], firsts[0]])) if firsts[1:] else None
@@ -89,15 +90,15 @@ TRANSLATION_METRICS = (
 
 _LETTER, _HAN = r"\p{L}", r"\p{Han}"
 _DENSE = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
-"""Characters of scripts without spaces between words."""
+"""The characters of scripts that have no spaces between words."""
 
 
 def tokenizer_of(references: Iterable[str]) -> Tokenizer:
-    """Return the tokenizer by which BLEU finds words in texts of this script.
+    """Return the tokenizer with which BLEU finds words in texts of this script.
 
-    It is "13a", words between spaces, unless most characters are of scripts without spaces. Then it
-    is "zh", each Chinese character a word, if more than nine in ten of these are Chinese, and
-    otherwise "char", each character a word.
+    The tokenizer is "13a", words between spaces, unless most characters are of scripts without
+    spaces. Then it is "zh", each Chinese character a word, if more than nine in ten of these
+    characters are Chinese, and otherwise "char", each character a word.
     """
     import regex
 
@@ -112,9 +113,9 @@ def tokenizer_of(references: Iterable[str]) -> Tokenizer:
 class Translation(TextTask):
     """Compares texts by BLEU, chrF and edited characters: see `TRANSLATION_METRICS`.
 
-    `tokenize` is sacrebleu's name of the tokenizer by which BLEU finds words; with "auto" the
-    script of the references decides, see `tokenizer_of`. A note names any but "13a", and says if
-    the script needs another one.
+    `tokenize` is the name in sacrebleu of the tokenizer with which BLEU finds words. With "auto"
+    the script of the references decides, see `tokenizer_of`. A note names a tokenizer other than
+    "13a", and says if the script needs another one.
 
     Raises ValueError for num_shown below 1.
     """

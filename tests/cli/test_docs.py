@@ -63,6 +63,12 @@ def test_an_unknown_document_is_refused(refused):
         ("# Is it?\n\n## Part\n\n```sh\nattnexp\n```\n\nOne: two.", "Is it? One."),
         ("# Tour\n\n**Fit a `curve`.** Fifty.", "Tour. Fit a curve."),
         ("# Data\n\nThe file 3.11 is read.", "Data. The file 3.11 is read."),
+        ("# 运行\n\n一次运行\n有[文件夹](a.md)。还有。\n", "运行。一次运行有文件夹。"),
+        ("# 导览\n\n**拟合`曲线`。** 五十个。", "导览。拟合曲线。"),
+        (
+            "# 是吗\N{FULLWIDTH QUESTION MARK}\n\n一\N{FULLWIDTH COLON}二。",
+            "是吗\N{FULLWIDTH QUESTION MARK}一。",
+        ),
     ],
 )
 def test_a_summary_is_the_title_and_the_first_sentence(text, expected):

@@ -124,3 +124,14 @@ def test_a_usual_error_has_a_line_in_chinese_under_a_chinese_locale(
     assert answer.stderr.startswith(english.stderr)
     (line,) = answer.stderr.removeprefix(english.stderr).splitlines()
     assert line.startswith(f"attnexp: {chinese}")
+
+
+def test_an_interrupted_command_can_be_typed_again_in_chinese(in_process, monkeypatch):
+    def stopped(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "_command", lambda argv: stopped)
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    english, chinese = in_process("seed=0").stderr.splitlines()
+    assert english == "attnexp: interrupted; what had finished is kept"
+    assert "再次输入同一条命令" in chinese

@@ -660,3 +660,13 @@ def test_a_table_is_chinese_on_request_and_by_the_locale_but_not_for_programs(re
     assert {form: results("--format", form) for form in ("csv", "json")} == {
         form: english[form] for form in ("csv", "json")
     }
+
+
+def test_why_results_are_missing_is_said_in_the_language_of_the_table(results, write_run):
+    for seed in (0, 1):
+        write_run(f"a{seed}", {"model.width": 1, "seed": seed})
+    write_run("b0", {"model.width": 2, "seed": 0}, status="interrupted", metrics={})
+    assert "1 interrupted, 1 missing" in results()
+    chinese = results("--lang", "zh", "--explain")
+    assert "1 次中断\N{FULLWIDTH COMMA}1 次缺少" in chinese
+    assert "没有值" in chinese

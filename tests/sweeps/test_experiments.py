@@ -78,7 +78,9 @@ def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(
         assert in_process(*command.split()[1:]).returncode == 0, command
 
 
-def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, succeeds, tmp_path):
+def test_any_sweep_ends_with_its_table_and_its_pictures(
+    in_process, succeeds, tmp_path, monkeypatch
+):
     words = ("-m", "model=average", "seed=0,1")
     answer = succeeds(*words)
     assert "sine: 1 configuration, 2 runs" in answer.stdout
@@ -90,6 +92,8 @@ def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, succeeds, tm
     assert not (tmp_path / "plain" / "figures").exists()
     succeeds("-m", "model=gaussian", "figures=true")
     assert len([*tmp_path.glob("outputs/gaussian-*/figures/fit.png")]) == 1
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert "1 个配置\N{FULLWIDTH COMMA}2 次运行" in succeeds(*words, "figures=false").stdout
 
 
 def test_too_many_configurations_are_not_drawn_and_that_is_said(succeeds, monkeypatch, tmp_path):
