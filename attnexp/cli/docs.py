@@ -31,11 +31,6 @@ GROUPS = {
 }
 """The documents by purpose, in the order of a menu."""
 
-WIDE = "[\u3000-\uffef]"
-"""A Chinese character or sign, next to which lines are joined without a blank."""
-
-COLON, ASKED = "\N{FULLWIDTH COLON}", "\N{FULLWIDTH QUESTION MARK}"
-
 OF_LANGUAGE = {"en": "", "zh": "zh/"}
 """The folder of the documents in each language, inside that of all documents."""
 
@@ -56,18 +51,19 @@ def documents(language: str = LANGUAGES[0]) -> dict[str, Path]:
 
 
 def summary(text: str) -> str:
-    """Return the title of a document and the first sentence of its text, without markup."""
+    """Return the title of a document and the first sentence of its text, without markup.
+
+    Chinese has its own full stop, and no blank where its lines were joined.
+    """
     title, *parts = re.split(r"\n\s*\n", re.sub(r"```.*?```", "", text, flags=re.DOTALL).strip())
     prose = next(
         part for part in parts if part.strip() and not part.lstrip().startswith(("#", "|"))
     )
-    prose = re.sub(f"(?<={WIDE})\\s+(?={WIDE})", "", prose)
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose.split()))
-    title = title.removeprefix("# ")
-    first = re.split(rf"(?<=[.:?])\**\s|(?<=[。{COLON}{ASKED}])", plain)[0]
-    first = re.sub(f"{COLON}$", "。", re.sub(":$", ".", re.sub("[*`]", "", first)))
-    stop, blank = ("。", "") if re.search(WIDE, title) else (".", " ")
-    return f"{title}{'' if title.endswith(('?', ASKED)) else stop}{blank}{first}"
+    first = re.sub("[*`]", "", re.split(r"(?<=[.:?])\**\s|(?<=[。\uff1a\uff1f])", plain)[0])
+    whole = re.sub("[:\uff1a]$", ".", f"{title.removeprefix('# ')}. {first}").replace("?.", "?")
+    stopped = re.sub(r"(?<=[^\0-~])\.( |$)", "。", whole.replace("\uff1f. ", "\uff1f"))
+    return re.sub(r"(?<=[^\0-~]) (?=[^\0-~])", "", stopped)
 
 
 def main(

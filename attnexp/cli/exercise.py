@@ -16,9 +16,8 @@ from attnexp.cli.candidates import names
 from attnexp.cli.parser import Argument, Arguments, summary
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
-from attnexp.core.language import in_language, said, usual_language
+from attnexp.core.language import usual_language
 from attnexp.course import exercise_file as exercises
-from attnexp.tables.grid import listed
 
 HELP = "Begin an exercise of the course, and check it."
 
@@ -64,12 +63,10 @@ Name = Annotated[str, Argument(completes=names(exercises.names), metavar="NAME")
 
 def list_exercises() -> None:
     """List the exercises."""
-    language = usual_language(os.environ)
     table = console.plain_table(["exercise", "chapter", "question", "here"])
     for name in exercises.names():
         exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
-        asked = escape(exercises.question(name, language))
-        table.add_row(name, exercise.chapter, asked, exercises.state(name))
+        table.add_row(name, exercise.chapter, exercises.question(name), exercises.state(name))
     console.screen.out.print(table)
 
 
@@ -91,10 +88,7 @@ def start(
     """
     made = exercises.start(name, folder)
     questions = [console.relative(path) for path in sorted(made.glob("README*.md"))]
-    files = listed(questions or [console.relative(made)])
-    console.print_line(
-        in_language(said("The question is in {files}.", files=files), usual_language(os.environ))
-    )
+    console.print_line(f"The question is in {' and '.join(questions) or console.relative(made)}.")
 
 
 def hint(name: Name, *, lang: Language | None = None) -> None:

@@ -41,16 +41,12 @@ REQUEST, FAILURE, SIGNAL, FAULT = 2, 1, 128, 70
 EXPLAINED = {
     r"^There is no setting ": said("No setting has this name: check its spelling."),
     r" is not a verb\b": said("No command has this name: check its spelling."),
-    r" is not (one of the choices|a choice)\b": said(
-        "No choice has this name: check its spelling."
-    ),
+    r" is not (one of the|a) choices?\b": said("No choice has this name: check its spelling."),
     r" is not there: give the folder|is neither a folder nor a run ": said(
         "There is no such folder: name that of a run, or one that has runs."
     ),
     r" runs has finished: ": said("No run has finished: the same command goes on with a run."),
-    r"^interrupted.*; what had finished is kept$": said(
-        "An interrupted command can be typed again."
-    ),
+    r"^interrupted.*; what had finished is kept$": said("An interrupted command goes on."),
     r"\bdevice=\S+ is not available: ": said(
         "No such device was found: use {setting}.", setting="device=cpu"
     ),

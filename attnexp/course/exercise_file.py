@@ -34,9 +34,6 @@ _PREFIX = ".exercise-"
 _LEFTOVER = re.compile(rf"{re.escape(_PREFIX)}\w{{8}}")
 """The names of folders that `start` leaves if its process is killed, and what they hold."""
 
-_ASKED_IN_CHINESE = re.compile(r"(?<=\*\*问题。\*\* ).+?\N{FULLWIDTH QUESTION MARK}")
-"""The first question of a page after the words that announce it."""
-
 Setting = str | bool | int | float
 
 
@@ -138,16 +135,9 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{DESCRIPTION}"))
 
 
-def question(name: str, language: str = LANGUAGES[0]) -> str:
-    """Return the question of an exercise that attnexp ships in one line, in a language.
-
-    In Chinese the title of its page is before the question.
-    """
-    if language == LANGUAGES[0]:
-        return first_line(FOLDER / name / DESCRIPTION)
-    page = (FOLDER / name / in_language("README.md", language)).read_text("utf-8")
-    title, asked = page.partition("\n")[0].removeprefix("# "), _ASKED_IN_CHINESE.search(page)
-    return f"{title}\N{FULLWIDTH COLON}{asked[0]}" if asked else title
+def question(name: str) -> str:
+    """Return the question of an exercise in one line."""
+    return first_line(FOLDER / name / DESCRIPTION)
 
 
 def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:

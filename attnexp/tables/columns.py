@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.language import LANGUAGES, Phrase, in_language, joined, said, translate
+from attnexp.core.language import LANGUAGES, Phrase, in_language, said, translate
 from attnexp.runs.probed import FACTS
 from attnexp.runs.user_code import NO_CODE
 from attnexp.select.judge import modes_of
@@ -30,7 +30,6 @@ STANDINGS = {
     Word.TIED: said("tied"),
     Word.ONE_SEED: said("one seed"),
     Word.ALONE: said("alone"),
-    Word.NO_VALUE: said("no value"),
 }
 """The printed words of standings."""
 
@@ -101,8 +100,7 @@ def _mean_alone(entry: TableEntry) -> GridCell:
 
 def _lost_text(entry: TableEntry) -> GridCell | None:
     """Return the number of runs of a row without a result, by reason."""
-    reasons = [lost_text(why, number) for why, number in entry.lost.items() if number]
-    return GridCell(joined(said(", "), reasons)) if reasons else None
+    return GridCell(lost_text(entry.lost)) if any(entry.lost.values()) else None
 
 
 def _interval(entry: TableEntry) -> GridCell:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError
-from attnexp.core.language import Phrase, Text, said
+from attnexp.core.language import Phrase, Text, joined, said
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import (
@@ -46,13 +46,7 @@ from attnexp.stats.sequential import portions
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
 """Why a row has no result of a seed; `missing` if the row has no run, and other rows have."""
-LOST_WORDS: dict[str, Text] = {
-    Status.FAILED: said("failed"),
-    Status.INTERRUPTED: said("interrupted"),
-    Status.DIED: said("died"),
-    Status.RUNNING: said("running"),
-    MISSING: said("missing"),
-}
+LOST_WORDS = (said("failed"), said("interrupted"), said("died"), said("running"), said("missing"))
 """The printed words of `LOST`."""
 
 
@@ -307,9 +301,10 @@ class ResultsTable:
         return len(self.metrics) == 1 and self.seeded
 
 
-def lost_text(why: str, number: int) -> Text:
-    """Return a number of missing results and a reason of `LOST`."""
-    return said("{number} {state}", number=number, state=LOST_WORDS[why])
+def lost_text(lost: Mapping[str, int]) -> Text:
+    """Return how many results are missing, by reasons of `LOST`."""
+    words = [(lost[why], word) for why, word in zip(LOST, LOST_WORDS, strict=True) if lost.get(why)]
+    return joined(said(", "), [said("{number} {state}", number=n, state=why) for n, why in words])
 
 
 def divide(frame: Frame, request: TableRequest) -> list[ResultsTable]:

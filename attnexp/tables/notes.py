@@ -319,19 +319,12 @@ def _left_out(table: ResultsTable) -> Iterable[Phrase]:
                 count=diverged,
             )
         )
-    early = {
-        state: sum(entry.lost[state] for entry in rows)
-        for state in Status
-        if state.is_repeated and state in LOST
-    }
+    early = {str(why): sum(row.lost[why] for row in rows) for why in LOST[:-1] if why.is_repeated}
     if any(early.values()):
-        states = joined(
-            said(", "), (lost_text(state, number) for state, number in early.items() if number)
-        )
         yield said(
             "means leave out runs without a result ({states}), "
             "which may make their rows look better than they are",
-            states=states,
+            states=lost_text(early),
         )
     failed = Counter(
         clean(shortened(first_line(run.summary.error), 160))

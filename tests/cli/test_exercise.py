@@ -392,9 +392,6 @@ def test_a_chinese_locale_prints_chinese(succeeds, monkeypatch):
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert succeeds("exercise", "hint", "bandwidth").stdout == asked
     assert succeeds("exercise", "hint", "bandwidth", "--lang", "en").stdout != asked
-    started = succeeds("exercise", "start", "bandwidth").stdout
-    assert started == "问题在 bandwidth/README.md 和 bandwidth/README.zh.md 中。\n"
-    assert "用留一法学到的宽度比宽度 1 更好吗" in succeeds("exercise", "list").stdout
 
 
 def test_an_exercise_of_ones_own_may_have_a_question_in_one_language(succeeds, tmp_path):

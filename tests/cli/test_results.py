@@ -669,4 +669,3 @@ def test_why_results_are_missing_is_said_in_the_language_of_the_table(results, w
     assert "1 interrupted, 1 missing" in results()
     chinese = results("--lang", "zh", "--explain")
     assert "1 次中断\N{FULLWIDTH COMMA}1 次缺少" in chinese
-    assert "没有值" in chinese
