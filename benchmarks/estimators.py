@@ -155,14 +155,16 @@ def timings(repeats: int) -> dict[str, tuple[list[float], list[float], float]]:
     torch.set_num_threads(1)
     found = {}
     for name, (ours, plain, most) in cases().items():
-        large = f"{MANY:,}" in name or "keys" in name
-        count = max(3, repeats // 10) if large else repeats
+        largest = f"{MOST_KEYS:,}" in name
+        large = f"{MANY:,}" in name or f"{KEYS:,}" in name
+        count = max(3, repeats // 10) if large else 1 if largest else repeats
+        first = 0 if largest else 3  # the first turns warm up
         seconds: tuple[list[float], list[float]] = ([], [])
-        for turn in range(count + 3):
+        for turn in range(first + count):
             for taken, work in zip(seconds, (ours, plain), strict=True):
                 start = time.process_time()
                 work()
-                if turn >= 3:  # the first turns warm up
+                if turn >= first:
                     taken.append(time.process_time() - start)
         found[name] = (*seconds, most)
     return found

@@ -74,7 +74,7 @@ MOST_LINES = {
     "imported": 813,
     "training": 2_079,
     "config": 1_917,
-    "sweeps": 1_915,
+    "sweeps": 1_919,
     "notebooks": 104,
     "probe": 862,
     "tracing": 307,

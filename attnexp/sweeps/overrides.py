@@ -60,7 +60,7 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
     """Return an override for each value of a parsed override.
 
     Raises HydraException for an interval, which has no list of values, for a sweep among values,
-    and for too many values.
+    and for no value or too many.
     """
     name = override.get_key_element()
     if not override.is_sweep_override():
@@ -75,6 +75,10 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
         first = list(itertools.islice(values, MOST_VALUES + 1))
     except (ValueError, TypeError, ArithmeticError) as error:
         raise HydraException(f"{override.input_line} names no list of values: {error}") from error
+    if not first:
+        raise HydraException(
+            f"{override.input_line} names no value: write a range such as range(6)"
+        )
     if len(first) > MOST_VALUES:
         raise HydraException(f"{override.input_line} names more than {MOST_VALUES:,} values")
     if any(isinstance(value, Sweep | Glob) for value in first):

@@ -137,6 +137,8 @@ def test_a_changed_default_is_another_job(home, fragile):
     [
         ("model=gaussian,additive model.width=1,2", "a setting of model=gaussian, not of model="),
         ("optim.lr=interval(0,1)", "names no list of values: write them"),
+        ("seed=range(0)", "seed=range(0) names no value: write a range such as range(6)"),
+        ("seed=range(5,3)", "names no value"),
         ("seed=1,range(8,12)", "a sweep among its values"),
         ("model=dot,glob(*)", "a sweep among its values"),
         ("seed=0,1 hydra.sweep.subdir=same", "'seed=0' and 'seed=1' would share the folder"),
