@@ -42,9 +42,7 @@ EXPLAINED = {
     r"^There is no setting ": said("No setting has this name: check its spelling."),
     r" is not a verb\b": said("No command has this name: check its spelling."),
     r" is not (one of the|a) choices?\b": said("No choice has this name: check its spelling."),
-    r" is not there: give the folder|is neither a folder nor a run ": said(
-        "There is no such folder: name that of a run, or one that has runs."
-    ),
+    r" is not there: give the folder|is neither a folder nor a run ": said("No such folder."),
     r" runs has finished: ": said("No run has finished: the same command goes on with a run."),
     r"^interrupted.*; what had finished is kept$": said("An interrupted command goes on."),
     r"\bdevice=\S+ is not available: ": said(
@@ -105,9 +103,10 @@ def _complain(sentence: str) -> None:
     if sentence:
         from attnexp.core.console import complain
 
-        zh = [text.zh() for words, text in EXPLAINED.items() if re.search(words, sentence)]
+        known = EXPLAINED.items() if usual_language(os.environ) == "zh" else ()
+        zh = [text.zh() for words, text in known if re.search(words, sentence)]
         with suppress(OSError):
-            for line in [sentence, *(zh if usual_language(os.environ) == "zh" else [])]:
+            for line in [sentence, *zh]:
                 complain(line)
 
 

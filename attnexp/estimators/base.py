@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -115,6 +116,25 @@ class Estimator(nn.Module, ABC):
                 f"{tuple(weights.shape)}, got {shape}"
             )
         return made
+
+
+def column_of_each_head(
+    numbers: Float[Tensor, "*batch keys heads"], keys: Float[Tensor, "*heads keys key_dim"]
+) -> Float[Tensor, "*heads keys 1"]:
+    """Return a number of each key and head as `Estimator.remember` does: with the axes of keys."""
+    return numbers.mT.unsqueeze(-1) if keys.dim() > numbers.dim() else numbers
+
+
+def softmax_where(
+    scores: Float[Tensor, "*batch queries keys"], shown: MaskMatrix | None
+) -> Float[Tensor, "*batch queries keys"]:
+    """Return the softmax over the keys where `shown` is true, and 0 elsewhere.
+
+    A query without such a key has zeros. None shows all keys.
+    """
+    if shown is None:
+        return scores.softmax(dim=-1)
+    return scores.where(shown, torch.finfo(scores.dtype).min).softmax(dim=-1).where(shown, 0.0)
 
 
 EstimatorFactory = Callable[..., Estimator]

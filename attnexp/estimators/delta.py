@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.estimators.base import Compared, Estimator
+from attnexp.estimators.base import Compared, Estimator, column_of_each_head
 
 
 class Delta(Estimator):
@@ -43,8 +43,7 @@ class Delta(Estimator):
         inputs: Float[Tensor, "*batch keys input_dim"],
         keys: Float[Tensor, "*heads keys key_dim"],
     ) -> Float[Tensor, "*heads keys 1"]:
-        shares = self.W_b(inputs).sigmoid()
-        return shares.mT.unsqueeze(-1) if keys.dim() > inputs.dim() else shares
+        return column_of_each_head(self.W_b(inputs).sigmoid(), keys)
 
     def between(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared

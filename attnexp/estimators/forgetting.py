@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.estimators.base import Compared, Estimator
+from attnexp.estimators.base import Compared, Estimator, column_of_each_head, softmax_where
 
 
 class Forgetting(Estimator):
@@ -38,8 +38,7 @@ class Forgetting(Estimator):
         inputs: Float[Tensor, "*batch keys input_dim"],
         keys: Float[Tensor, "*heads keys key_dim"],
     ) -> Float[Tensor, "*heads keys 1"]:
-        gates = F.logsigmoid(self.W_f(inputs))
-        return gates.mT.unsqueeze(-1) if keys.dim() > inputs.dim() else gates
+        return column_of_each_head(F.logsigmoid(self.W_f(inputs)), keys)
 
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
@@ -47,5 +46,4 @@ class Forgetting(Estimator):
         assert compared.kept is not None
         kind, seen = torch.promote_types(weights.dtype, torch.float32), weights > 0
         faded = compared.kept.to(kind).cumsum(dim=-2).mT
-        logs = weights.where(seen, 1.0).to(kind).log() - faded
-        return logs.where(seen, torch.finfo(kind).min).softmax(dim=-1).where(seen, 0.0)
+        return softmax_where(weights.where(seen, 1.0).to(kind).log() - faded, seen)

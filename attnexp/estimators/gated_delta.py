@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.estimators.base import Compared
+from attnexp.estimators.base import Compared, column_of_each_head
 from attnexp.estimators.delta import Delta
 
 
@@ -32,8 +32,7 @@ class GatedDelta(Delta):
         inputs: Float[Tensor, "*batch keys input_dim"],
         keys: Float[Tensor, "*heads keys key_dim"],
     ) -> Float[Tensor, "*heads keys 2"]:
-        gates = F.logsigmoid(self.W_a(inputs))
-        gates = gates.mT.unsqueeze(-1) if keys.dim() > inputs.dim() else gates
+        gates = column_of_each_head(F.logsigmoid(self.W_a(inputs)), keys)
         return torch.cat([super().remember(inputs, keys), gates], dim=-1)
 
     def triangle(
@@ -46,10 +45,9 @@ class GatedDelta(Delta):
     def read(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> Float[Tensor, "*batch queries keys"]:
-        logs = _logs(compared).mT
+        logs, mask = _logs(compared).mT, compared.mask
         # the logarithm at a query is the lowest of its keys, which is that of the last one
-        shown = logs if compared.mask is None else logs.where(compared.mask, 0.0)
-        now = shown.amin(dim=-1, keepdim=True)
+        now = (logs if mask is None else logs.where(mask, 0.0)).amin(dim=-1, keepdim=True)
         return super().read(weights, compared) * (now - logs).clamp(max=0).exp()
 
 

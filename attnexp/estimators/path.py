@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.estimators.base import Compared, Estimator
+from attnexp.estimators.base import Compared, Estimator, column_of_each_head, softmax_where
 
 
 class Path(Estimator):
@@ -40,10 +40,9 @@ class Path(Estimator):
         inputs: Float[Tensor, "*batch keys input_dim"],
         keys: Float[Tensor, "*heads keys key_dim"],
     ) -> Float[Tensor, "*heads keys key_dim+1"]:
-        ways = self.W_w(inputs).unflatten(-1, (self.heads, -1))
-        shares = 2 * self.W_b(inputs).sigmoid().unsqueeze(-1)
-        kept = torch.cat([shares, F.normalize(ways, dim=-1)], dim=-1).transpose(-3, -2)
-        return kept if keys.dim() > inputs.dim() else kept.squeeze(-3)
+        shares = column_of_each_head(2 * self.W_b(inputs).sigmoid(), keys)
+        ways = self.W_w(inputs).unflatten(-1, (self.heads, -1)).transpose(-3, -2).reshape_as(keys)
+        return torch.cat([shares, F.normalize(ways, dim=-1)], dim=-1)
 
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
@@ -59,8 +58,4 @@ class Path(Estimator):
                 (shares * ways) @ ways.mT, asked, upper=False, left=False, unitriangular=True
             )
             after = (ways @ compared.keys.to(kind).mT).tril(-1)
-            products = weights.to(kind) - (turned * shares.mT) @ after
-            if mask is None:
-                return products.softmax(dim=-1)
-            shown = products.where(mask, torch.finfo(kind).min)
-            return shown.softmax(dim=-1).where(mask, 0.0)
+            return softmax_where(weights.to(kind) - (turned * shares.mT) @ after, mask)

@@ -18,7 +18,7 @@ def without_effect(table: ResultsTable) -> Iterator[Text]:
 
     A sentence names all labels for which it holds, and the reason if the settings show it.
     """
-    found: dict[tuple[Text, Text | None], list[Phrase]] = {}
+    found: dict[tuple[Text | None, Text | None], list[Phrase]] = {}
     for name in table.by:
         others = [each for each in table.telling if each != name]
         groups = [
@@ -44,7 +44,7 @@ def without_effect(table: ResultsTable) -> Iterator[Text]:
             some = len(groups) > 1
         reasons = {_reason(name, same) for _, same in alike}
         why = reasons.pop() if len(reasons) == 1 else None
-        of = listed(rows) if some else joined("", [])
+        of = listed(rows) if some else None
         found.setdefault((of, why), []).append(given)
     for (of, why), names in found.items():
         note = (
