@@ -16,8 +16,10 @@ from attnexp.cli.candidates import names
 from attnexp.cli.parser import Argument, Arguments, summary
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
-from attnexp.core.language import usual_language
+from attnexp.core.language import in_language, said, say, speaking, translate, usual_language
 from attnexp.course import exercise_file as exercises
+from attnexp.course.exercise_file import Check
+from attnexp.tables.grid import listed
 
 HELP = "Begin an exercise of the course, and check it."
 
@@ -63,10 +65,14 @@ Name = Annotated[str, Argument(completes=names(exercises.names), metavar="NAME")
 
 def list_exercises() -> None:
     """List the exercises."""
-    table = console.plain_table(["exercise", "chapter", "question", "here"])
-    for name in exercises.names():
-        exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
-        table.add_row(name, exercise.chapter, exercises.question(name), exercises.state(name))
+    language = usual_language(os.environ)
+    columns = [said("exercise"), said("chapter"), said("question"), said("here")]
+    with speaking(language):
+        table = console.plain_table(list(map(translate, columns)))
+        for name in exercises.names():
+            exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
+            question = exercises.question(name, language)
+            table.add_row(name, exercise.chapter, question, exercises.state(name))
     console.screen.out.print(table)
 
 
@@ -88,7 +94,9 @@ def start(
     """
     made = exercises.start(name, folder)
     questions = [console.relative(path) for path in sorted(made.glob("README*.md"))]
-    console.print_line(f"The question is in {' and '.join(questions) or console.relative(made)}.")
+    files = listed(questions or [console.relative(made)])
+    with speaking(usual_language(os.environ)):
+        console.print_line(say("The question is in {files}.", files=files))
 
 
 def hint(name: Name, *, lang: Language | None = None) -> None:
@@ -130,6 +138,7 @@ def check(
     runs: Path | None = None,
     trust: bool = False,
     seconds: Count = 120,
+    lang: Language | None = None,
     as_json: Annotated[bool, Argument(option="--json")] = False,
 ) -> None:
     """Check the folder of an exercise.
@@ -155,19 +164,34 @@ def check(
             sys.stdout.write(json.dumps({"exercise": None, **known, "checks": []}) + "\n")
         raise
     failed = sum(not each.passed for each in checks)
+    with speaking(lang or usual_language(os.environ)):
+        text = say(
+            "not yet: {failed} of {count} checks have not passed", failed=failed, count=len(checks)
+        )
+        lines = [_line(each) for each in checks]
     if as_json:
         outcome = {"exercise": name, "folder": str(folder), "passed": not failed}
-        outcome["checks"] = msgspec.to_builtins(checks)
+        outcome["checks"] = [
+            {**msgspec.structs.asdict(each), "sentence": in_language(each.sentence, "en")}
+            for each in checks
+        ]
         sys.stdout.write(json.dumps(outcome) + "\n")
     else:
-        for each in checks:
-            mark = "[good]passed [/]" if each.passed else "[bad]not yet[/]"
-            text = each.name if each.sentence == each.name else f"{each.name}: {each.sentence}"
-            console.screen.out.print(f"{mark}  {escape(text)}", soft_wrap=True)
+        for line in lines:
+            console.screen.out.print(line, soft_wrap=True)
     if failed:
-        raise RunFailedError(f"not yet: {failed} of {len(checks)} checks have not passed")
+        raise RunFailedError(text)
     with writable("FOLDER", folder):
         (folder / exercises.PASSED).touch()
+
+
+def _line(check: Check) -> str:
+    """Return the line on a check as markup, in the language of the block `speaking`."""
+    mark = f"[good]{say('passed')} [/]" if check.passed else f"[bad]{say('not yet')}[/]"
+    text = check.name
+    if check.sentence != check.name:
+        text = say("{what}: {text}", what=check.name, text=check.sentence)
+    return f"{mark}  {escape(text)}"
 
 
 ACTIONS: dict[str, Callable[..., None]] = {

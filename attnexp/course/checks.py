@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from attnexp.core import console
+from attnexp.core.language import said
 from attnexp.course.code import check_code
 from attnexp.course.comparison import check_comparison
 from attnexp.course.exercise_file import Check, read_exercise
@@ -23,7 +24,7 @@ def check_folder(folder: Path, place: Path, seconds: int | None) -> tuple[str, l
     exercise, answer = read_exercise(folder)
     checks: list[Check] = []
     if exercise.tests is not None and seconds is None:
-        sentence = "the code in the folder was not run: add --trust to run it"
+        sentence = said("the code in the folder was not run: add {option}", option="--trust")
         checks.append(Check("code", False, sentence))
     elif exercise.tests is not None and seconds is not None:
         with console.status("running the tests of the code"):

@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from attnexp.core.errors import RequestError, shortened
+from attnexp.core.language import said
 from attnexp.course.exercise_file import Check
 
 PLACE = re.compile(r'([\w.]+\.py)(?::|", line )(\d+)')
@@ -45,11 +46,16 @@ def check_code(folder: Path, tests: str, seconds: int) -> list[Check]:
             ).returncode
             checks = [_check(case) for case in ElementTree.parse(report).iter("testcase")]
         except subprocess.TimeoutExpired:
-            return [Check("code", False, f"the tests were stopped after {seconds} seconds")]
+            sentence = said("the tests were stopped after {seconds} seconds", seconds=seconds)
+            return [Check("code", False, sentence)]
         except (FileNotFoundError, ElementTree.ParseError):
             checks = []
     if not checks or (code and all(check.passed for check in checks)):
-        sentence = f"pytest ended with exit code {code}: run `pytest {tests}` in the folder"
+        sentence = said(
+            "`{command}` ended with exit code {code}: run it in the folder",
+            command=f"pytest {tests}",
+            code=code,
+        )
         checks.append(Check("code", False, sentence))
     return checks
 

@@ -1,10 +1,11 @@
 """Checks the runs of an exercise, and a student's answer from them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.language import Text, said
 from attnexp.course.exercise_file import (
     Check,
     ExerciseAnswer,
@@ -12,7 +13,7 @@ from attnexp.course.exercise_file import (
     Setting,
     settings_text,
 )
-from attnexp.course.stated import stated_difference
+from attnexp.course.stated import is_or_not, stated_difference
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
@@ -47,20 +48,22 @@ def check_comparison(
     asked = list(map(settings_text, comparison.sides))
     missing = [text for text, side in zip(asked, sides, strict=True) if not len(side)]
     same = settings_text(comparison.same)
-    problem = f"no finished run of {' and of '.join(missing)} has {same} and a {metric}"
-    yield _check("comparison", missing, problem, f"{' and '.join(asked)} were run with {same}")
+    problem = said(
+        "no finished run of {rows} has {same} and the number {metric}",
+        rows=listed(missing),
+        same=same,
+        metric=metric,
+    )
+    fine = said("{rows} were run with {same}", rows=listed(asked), same=same)
+    yield _check("comparison", missing, problem, fine)
     if missing:
         return
 
     both = frame.only(fits[0] | fits[1])
     compared = sorted({name for side in comparison.sides for name in side})
     differing = [name for name in _differing(both, sides) if name not in compared]
-    problem = (
-        f"the runs also differ in {listed(differing).en}: compare two configurations that differ "
-        f"in {listed(compared).en} alone, or name other runs with --runs"
-    )
-    fine = f"the runs differ in {listed(compared).en} alone"
-    yield _check("one difference", differing, problem, fine)
+    fine = said("the runs differ in {settings} alone", settings=listed(compared))
+    yield _check("one difference", differing, also_differ(differing), fine)
     if differing:
         return
 
@@ -68,24 +71,42 @@ def check_comparison(
     if any(run.summary.code for run in both.runs):
         codes = [(run.summary.code, user_code(run.config)) for run in both.runs]
         changed = {module for code in codes for module in changed_modules(*code)}
-        problem = f"{listed(sorted(changed)).en} has changed since the runs: run both sides again"
-        yield _check("same code", changed, problem, "the runs are those of the code as it is now")
+        problem = said(
+            "{modules} has changed since the runs: run both sides again",
+            modules=listed(sorted(changed)),
+        )
+        fine = said("the runs are those of the code as it is now")
+        yield _check("same code", changed, problem, fine)
     shared = sorted(first.keys() & second.keys())
     other = [seed for seed in shared if not _saw_the_same(first[seed], second[seed])]
-    problem = f"the runs of seed {listed(other).en} saw different data on the two sides"
-    yield _check("same data", other, problem, "both sides saw the same data at each seed")
+    problem = said("the runs of seed {seeds} saw different data", seeds=listed(other))
+    yield _check("same data", other, problem, said("both sides saw the same data at each seed"))
     alone = sorted(first.keys() ^ second.keys())
-    problem = f"seed {listed(alone).en} was run on one side alone"
-    yield _check("paired", alone, problem, "each seed was run on both sides")
-    sentence = f"{len(shared)} seeds are on both sides, and at least {LEAST_SEEDS} are needed"
-    yield Check("seeds", len(shared) >= LEAST_SEEDS, sentence)
+    problem = said("seed {seeds} was run on one side alone", seeds=listed(alone))
+    yield _check("paired", alone, problem, said("each seed was run on both sides"))
+    yield enough_seeds("seeds", len(shared))
     if len(shared) > 1:
         samples = [sample_of_row(side, metric) for side in sides]
         yield from _answered(labels, samples, answer)
 
 
-def _check(name: str, problems: Collection[object], problem: str, fine: str) -> Check:
+def _check(name: str, problems: Collection[object], problem: Text, fine: Text) -> Check:
     return Check(name, not problems, problem if problems else fine)
+
+
+def also_differ(settings: Iterable[str]) -> Text:
+    """Return the sentence about settings in which runs differ that should not."""
+    return said(
+        "the runs also differ in {settings}: name others with {option}",
+        settings=listed(settings),
+        option="--runs",
+    )
+
+
+def enough_seeds(name: str, count: int) -> Check:
+    """Return the check that there are enough seeds for a test, by its name."""
+    needed = said("there are {count} seeds, and {least} are needed", count=count, least=LEAST_SEEDS)
+    return Check(name, count >= LEAST_SEEDS, needed)
 
 
 def fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
@@ -124,15 +145,19 @@ def _answered(
     assert difference is not None
     ends = [difference.low, difference.high]
     differences = list(paired(samples[0].values, samples[1].values).values())
-    name = f"the mean of {' minus '.join(labels)}"
-    by_results = {"the 95% interval of it by `attnexp results`": ends}
-    yield from stated_difference(answer, name, difference.mean, differences, by_results)
+    name = said(
+        "the mean of {first} minus {second}, paired by seed", first=labels[0], second=labels[1]
+    )
+    by_results = said("the interval of it by {command}", command="`attnexp results`")
+    yield from stated_difference(answer, name, difference.mean, differences, {by_results: ends})
     right = {Word.BETTER: labels[0], Word.WORSE: labels[1]}.get(found.word, UNDECIDED)
-    text = "the conclusion of the paired test by which `attnexp results` compares rows"
+    test = said("the conclusion of {command}", command="`attnexp results`")
     if found.because:
-        text = f"the conclusion of Fisher's exact test: {found.because}"
-    if answer.better == right:
-        yield Check("conclusion", True, f"`better: {right}` is {text}")
-    else:
-        choices = f"choose {labels[0]}, {labels[1]} or {UNDECIDED}"
-        yield Check("conclusion", False, f"`better: {answer.better}` is not {text}: {choices}")
+        test = said("the conclusion of Fisher's exact test ({because})", because=found.because)
+    passed = answer.better == right
+    given, is_it = f"`better: {answer.better}`", is_or_not(passed)
+    sentence = said("{answer} {is_it} {conclusion}", answer=given, is_it=is_it, conclusion=test)
+    if not passed:
+        choices = dict(zip(("first", "second", "third"), (*labels, UNDECIDED), strict=True))
+        sentence = said("{text}: choose {first}, {second} or {third}", text=sentence, **choices)
+    yield Check("conclusion", passed, sentence)

@@ -16,7 +16,7 @@ from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
 from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError, none_of, writable
-from attnexp.core.language import LANGUAGES
+from attnexp.core.language import LANGUAGES, Phrase
 from attnexp.runs import lock
 from attnexp.runs.files import read_bytes
 
@@ -42,7 +42,7 @@ class Check(msgspec.Struct, frozen=True):
 
     name: str
     passed: bool
-    sentence: str
+    sentence: Phrase
 
 
 class ExerciseComparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -135,9 +135,10 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{DESCRIPTION}"))
 
 
-def question(name: str) -> str:
-    """Return the question of an exercise in one line."""
-    return first_line(FOLDER / name / DESCRIPTION)
+def question(name: str, language: str) -> str:
+    """Return the question of an exercise in one line; in Chinese, the title of its page."""
+    file = DESCRIPTION if language == LANGUAGES[0] else in_language("README.md", language)
+    return first_line(FOLDER / name / file)
 
 
 def read_exercise(folder: Path) -> tuple[Exercise, ExerciseAnswer]:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from attnexp.claims.claim import read_claim
 from attnexp.claims.stored import evidence_of, prediction_digest, read_predictions
-from attnexp.course.comparison import LEAST_SEEDS
+from attnexp.core.language import said
+from attnexp.course.comparison import LEAST_SEEDS, enough_seeds
 from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Forecast
-from attnexp.course.stated import reach_of, stated
+from attnexp.course.stated import is_or_not, reach_of, stated
 from attnexp.stats.intervals import LEVEL, student_reach
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?", re.ASCII)
@@ -27,49 +28,56 @@ def check_forecast(
     command = f"attnexp claims {asked.claim} --config-dir conf"
     stored = read_predictions(place / "claims" / asked.claim)
     if not stored:
-        sentence = f"no prediction is stored: {command} stores it before the first run"
+        sentence = said("no prediction is stored: {command} stores one", command=command)
         yield Check("prediction", False, sentence)
         return
     config_dir = folder / "conf"
     claim = read_claim(asked.claim, config_dir)
     now = prediction_digest(claim.prediction.date, claim.prediction.says)
     if stored[0].after_runs:
-        sentence = "the prediction was stored after the first run: begin in another folder"
+        sentence = said("the prediction was stored after the first run: begin in another folder")
     elif stored[-1].digest != now or len(stored) > 1:
-        sentence = f"the prediction was changed after the first run; before: {stored[0].says}"
+        sentence = said(
+            "the prediction was changed after the first run; before: {prediction}",
+            prediction=stored[0].says,
+        )
     else:
-        sentence = f"the prediction was stored on {stored[0].time}, before the first run"
+        time = stored[0].time
+        sentence = said("the prediction was stored before the first run, on {time}", time=time)
     fine = [each.digest for each in stored] == [now] and not stored[0].after_runs
     yield Check("prediction", fine, sentence)
     numbers = [float(text) for text in NUMBER.findall(stored[0].says)]
     given = answer.predicted
     if given is None:
-        sentence = f"the number that was predicted is missing from {ANSWER}"
+        sentence = said("{number} is missing from {file}", number="predicted", file=ANSWER)
     else:
-        sentence = f"`predicted: {given:g}` is {{}}in the stored prediction: {stored[0].says}"
-        sentence = sentence.format("" if given in numbers else "not ")
+        sentence = said(
+            "{answer} {is_it} in the stored prediction: {prediction}",
+            answer=f"`predicted: {given:g}`",
+            is_it=is_or_not(given in numbers),
+            prediction=stored[0].says,
+        )
     yield Check("predicted", given is not None and given in numbers, sentence)
 
     if claim.needs_user_code:
-        yield Check("runs", False, "the decision of the claim must be one of attnexp's")
+        sentence = said("the decision of the claim must be one of {program}", program="attnexp")
+        yield Check("runs", False, sentence)
         return
     evidence = evidence_of(asked.claim, claim, config_dir, root=place / "claims")
     values = evidence.sample(asked.number).means if asked.number in evidence.names() else []
-    sentence = (
-        f"{len(values)} seeds have {asked.number}, and at least {LEAST_SEEDS} are needed: {command}"
-    )
-    yield Check("runs", len(values) >= LEAST_SEEDS, sentence)
+    yield enough_seeds("runs", len(values))
     if len(values) < LEAST_SEEDS:
         return
     spread = evidence.sample(asked.number).spread
     mean, half = math.fsum(values) / len(values), student_reach(values, LEVEL, overlap=0.0)
-    means = {f"the mean of {asked.number} over seeds": [mean]}
-    ends = {"Student's 95% interval of it": [mean - half, mean + half]}
+    means = {said("the mean of {number} over seeds", number=asked.number): [mean]}
+    ends = {said("Student's 95% interval of it"): [mean - half, mean + half]}
     if spread.low is not None and spread.high is not None:
-        ends["the 95% interval of it in the record"] = [spread.low, spread.high]
+        ends[said("the interval of it in the record")] = [spread.low, spread.high]
     reach = reach_of(mean, half)
     yield stated("measured", [answer.measured], means, reach)
     yield stated("interval", [answer.low, answer.high], ends, reach)
     right = answer.verdict == claim.verdict(evidence).word
-    is_text = "is" if right else "is not"
-    yield Check("verdict", right, f"`verdict: {answer.verdict}` {is_text} that of the claim")
+    stated_one, is_it = f"`verdict: {answer.verdict}`", is_or_not(right)
+    sentence = said("{answer} {is_it} that of the claim", answer=stated_one, is_it=is_it)
+    yield Check("verdict", right, sentence)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from attnexp.course.comparison import LEAST_SEEDS, fitting
+from attnexp.core.language import said
+from attnexp.course.comparison import also_differ, enough_seeds, fitting
 from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Heads, settings_text
 from attnexp.course.stated import stated_difference
 from attnexp.runs.folder import Run
@@ -26,28 +27,37 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     chosen = frame.only(fitting(frame, asked.same))
     same = settings_text(asked.same)
     there = bool(len(chosen))
-    problem = f"no finished run has {same} and a number {asked.metric}"
-    yield Check("runs", there, f"runs have {same}" if there else problem)
+    sentence = said("runs have {settings}", settings=same)
+    if not there:
+        sentence = said(
+            "no finished run has {settings} and the number {metric}",
+            settings=same,
+            metric=asked.metric,
+        )
+    yield Check("runs", there, sentence)
     if not there:
         return
     differing = chosen.differing
-    problem = f"the runs also differ in {listed(differing).en}: name others with --runs"
-    fine = "the runs differ in the seed alone"
-    yield Check("one configuration", not differing, problem if differing else fine)
+    fine = said("the runs differ in {settings} alone", settings="seed")
+    yield Check("one configuration", not differing, also_differ(differing) if differing else fine)
     if differing:
         return
 
     by_seed = {run.seed: run for run in chosen.runs}
-    enough = f"{len(by_seed)} seeds were run, and at least {LEAST_SEEDS} are needed"
-    yield Check("seeds", len(by_seed) >= LEAST_SEEDS, enough)
+    yield enough_seeds("seeds", len(by_seed))
     found = {seed: _without(asked, run) for seed, run in sorted(by_seed.items())}
     all_heads = set(range(1, asked.count + 1))
     lacking = [seed for seed, heads in found.items() if heads.keys() != all_heads]
     words = " ".join(map(asked.without, sorted(all_heads)))
-    seeds = listed(lacking).en
-    problem = f"seed {seeds} lacks heads that were taken out: attnexp probe RUNS {words}"
-    fine = f"each of the {asked.count} heads was taken out at each seed"
-    yield Check("probed", not lacking, problem if lacking else fine)
+    sentence = said("each of the {count} heads was taken out at each seed", count=asked.count)
+    if lacking:
+        command = f"attnexp probe RUNS {words}"
+        sentence = said(
+            "seed {seeds} lacks heads that were taken out: {command}",
+            seeds=listed(lacking),
+            command=command,
+        )
+    yield Check("probed", not lacking, sentence)
     if lacking:
         return
 
@@ -55,18 +65,26 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     worst = {seed: _worst(own, sign) for seed, own in found.items()}
     given = answer.heads or {}
     wrong = [seed for seed, heads in worst.items() if given.get(seed) not in heads]
-    about = f"the head without which {asked.metric} on the validation set is worst"
+    about = {
+        "answer": "`heads`",
+        "head": said(
+            "the head without which {metric} on the validation set is worst", metric=asked.metric
+        ),
+    }
+    sentence = said("{answer} names {head} at each seed", **about)
     if not given:
-        sentence = f"{about}, of each seed, is missing from {ANSWER}"
+        sentence = said("{number} is missing from {file}", number=about["head"], file=ANSWER)
     elif wrong:
-        sentence = f"`heads` does not name {about} at seed {listed(wrong).en}"
-    else:
-        sentence = f"`heads` names {about} at each seed"
+        sentence = said(
+            "{answer} does not name {head} at seed {seeds}", **about, seeds=listed(wrong)
+        )
     yield Check("heads", not wrong, sentence)
     if len(found) > 1:
         named = {s: given[s] if given.get(s) in heads else heads[0] for s, heads in worst.items()}
         changes = [found[seed][head][1] for seed, head in named.items()]
-        name = f"the mean of {asked.metric} without the head of each seed minus with it"
+        name = said(
+            "the mean of {metric} without the head of each seed minus with it", metric=asked.metric
+        )
         yield from stated_difference(answer, name, fmean(changes), changes, {})
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from attnexp.core.console import number_text
+from attnexp.core.language import Text, joined, said
 from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer
 from attnexp.stats.intervals import LEVEL, student_reach
 
@@ -20,43 +21,52 @@ def reach_of(mean: float, half: float) -> float:
     return max(TOLERANCE * half, 1e-6 * abs(mean))
 
 
+def is_or_not(right: bool) -> Text:
+    """Return `is`, or `is not` for what is wrong."""
+    return said("is" if right else "is not")
+
+
 def stated(
     name: str,
     stated: Sequence[float | None],
-    right: Mapping[str, Sequence[float]],
+    right: Mapping[Text, Sequence[float]],
     reach: float,
-    way: str = "",
 ) -> Check:
     """Check that numbers were stated, and are right within `reach`.
 
-    `right` has the right numbers by name. The numbers of any one name pass. `way` says in the
-    sentence how they were computed.
+    `right` has the right numbers by name. The numbers of any one name pass.
     """
     numbers = [number for number in stated if number is not None]
     if len(numbers) < len(stated):
-        return Check(name, False, f"{next(iter(right))} is missing from {ANSWER}")
+        sentence = said("{number} is missing from {file}", number=next(iter(right)), file=ANSWER)
+        return Check(name, False, sentence)
     passed = [
         text for text, ours in right.items() if np.allclose(numbers, ours, rtol=0, atol=reach)
     ]
-    is_text = f"is {passed[0]}" if passed else f"is not {' nor '.join(right)}"
-    share = f"within {number_text(reach)} ({TOLERANCE:.0%} of half the interval)"
-    said = f"{' to '.join(map(number_text, numbers))} {is_text}{way}, {share}"
-    return Check(name, bool(passed), said)
+    sentence = said(
+        "{numbers} {is_it} {right}, within {reach} ({share} of half the interval)",
+        numbers=joined(said(" to "), map(number_text, numbers)),
+        is_it=is_or_not(bool(passed)),
+        right=passed[0] if passed else joined(said(" nor "), right),
+        reach=number_text(reach),
+        share=f"{TOLERANCE:.0%}",
+    )
+    return Check(name, bool(passed), sentence)
 
 
 def stated_difference(
     answer: ExerciseAnswer,
-    name: str,
+    name: Text,
     mean: float,
     differences: Sequence[float],
-    intervals: Mapping[str, Sequence[float]],
+    intervals: Mapping[Text, Sequence[float]],
 ) -> Iterator[Check]:
     """Yield whether an answer has a mean difference, paired by seed, and an interval of it.
 
     The interval is Student's, or one of `intervals`, which are given by name.
     """
     half = student_reach(differences, LEVEL, overlap=0.0)
-    ends = {**intervals, "Student's 95% interval of it": [mean - half, mean + half]}
-    reach, way = reach_of(mean, half), ", paired by seed"
-    yield stated("difference", [answer.difference], {name: [mean]}, reach, way)
-    yield stated("interval", [answer.low, answer.high], ends, reach, way)
+    ends = {**intervals, said("Student's 95% interval of it"): [mean - half, mean + half]}
+    reach = reach_of(mean, half)
+    yield stated("difference", [answer.difference], {name: [mean]}, reach)
+    yield stated("interval", [answer.low, answer.high], ends, reach)

@@ -110,9 +110,14 @@ def _interval(entry: TableEntry) -> GridCell:
     return numbers_cell("[{}, {}]", low, high)
 
 
-def _standing(entry: TableEntry) -> GridCell | None:
+def standing_text(entry: TableEntry) -> Phrase | None:
+    """Return the verdict on a row in both languages, or None."""
     word = entry.standing.word
-    text = entry.verdict if word is None else STANDINGS.get(word, entry.verdict)
+    return entry.verdict if word is None else STANDINGS.get(word, entry.verdict)
+
+
+def _standing(entry: TableEntry) -> GridCell | None:
+    text = standing_text(entry)
     return None if text is None else GridCell(text)
 
 

@@ -5,14 +5,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from attnexp.core.console import count_text, number_text
-from attnexp.core.language import Phrase, Text, capitalized, in_language, joined, said, translate
+from attnexp.core.console import number_text
+from attnexp.core.language import Phrase, Text, capitalized, counted, joined, said, translate
 from attnexp.select.configurations import is_data, label
 from attnexp.select.judge import modes_of
 from attnexp.stats.compare import Rule, Word, equal_means, fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
+from attnexp.tables.columns import standing_text
 from attnexp.tables.entries import ResultsTable, TableEntry
 from attnexp.tables.grid import FEW, listed
 
@@ -214,18 +215,19 @@ def _bracketed(name: Phrase) -> Phrase:
     return re.sub("^([^,=]+), (.*)$", r"\1 (\2)", name) if isinstance(name, str) else name
 
 
-def explanations(table: ResultsTable) -> Iterator[str]:
+def explanations(table: ResultsTable) -> Iterator[Text]:
     """Yield the reasoning behind the verdict on each row that is shown."""
     shown = {id(own[0]) for own in table.shown}
     for panel in table.panels:
         best = next((entry for entry in panel if entry.standing.word is Word.BEST), None)
         for entry in (entry for entry in panel if id(entry) in shown):
             if best is not None and entry.standing.difference is not None:
-                yield " ".join(_reasons(table, entry, best, panel))
+                steps = joined(said(". "), _reasons(table, entry, best, panel))
+                yield joined("", [steps, said(".")])
         yield from _floor(panel)
 
 
-def _floor(panel: Sequence[TableEntry]) -> Iterator[str]:
+def _floor(panel: Sequence[TableEntry]) -> Iterator[Text]:
     """Yield the spread over seeds, and the smallest differences that numbers of seeds can show.
 
     The spread is the standard deviation of the differences from the best row, or, without any,
@@ -247,13 +249,18 @@ def _floor(panel: Sequence[TableEntry]) -> Iterator[str]:
     rule = Rule("lower", overlap=overlap)
     seeds = [least, 2 * least - 2, 4 * least - 4]
     floors = [number_text(spread * detectable(n, rule.level_at(n), tests, overlap)) for n in seeds]
-    counts = listed([str(n) for n in seeds]).en
-    own = "differences from the best row" if paired else "differences of two rows like this one"
-    yield (
-        f"{rows[0].title}: over seeds the {own} have the standard deviation "
-        f"{number_text(spread)}. The smallest difference between two rows that {counts} "
-        f"{'splits' if overlap else rows[0].row.unit.many.en} show in 7 of 10 tables or more is "
-        f"{listed(floors).en}."
+    yield said(
+        "{metric}: the standard deviation over seeds of {differences} is {spread}. The smallest "
+        "difference between two rows that {counts} {units} show in 7 of 10 tables or more is "
+        "{floors}.",
+        metric=rows[0].title,
+        differences=said("the differences from the best row")
+        if paired
+        else said("the differences of two rows like this one"),
+        spread=number_text(spread),
+        counts=listed(seeds),
+        units=said("splits") if overlap else rows[0].row.unit.many,
+        floors=listed(floors),
     )
 
 
@@ -262,32 +269,48 @@ def _reasons(
     entry: TableEntry,
     best: TableEntry,
     panel: Sequence[TableEntry],
-) -> Iterator[str]:
-    """Yield the steps from the differences of a row to its verdict."""
+) -> Iterator[Text]:
+    """Yield the steps from the differences of a row to its verdict, each without a full stop."""
     found, p = entry.standing.difference, entry.standing.p
     assert found is not None
     assert p is not None
-    ends = f", and the mean difference may be {number_text(found.low)} to {number_text(found.high)}"
-    yield (
-        f"{translate(row_name(table, entry))} against {translate(row_name(table, best))}: "
-        f"{count_text(found.pairs, 'pair')} of results, one per {table.unit.one}. It is better on "
-        f"{found.better} and worse on {found.worse} of them, by {number_text(found.mean)} on "
-        f"average{ends if found.pairs > 1 else ''}."
+    level = entry.standing.level or LEVEL
+    ends = said(
+        ", and the mean difference may be {low} to {high}",
+        low=number_text(found.low),
+        high=number_text(found.high),
+    )
+    yield said(
+        "{row} against {best}: {pairs} of results, one per {unit}",
+        row=row_name(table, entry),
+        best=row_name(table, best),
+        pairs=counted("{count} pair", found.pairs),
+        unit=Text(table.unit.one, table.unit.many.zh),
+    )
+    yield said(
+        "It is better on {better} and worse on {worse} of them, by {mean} on average{ends}",
+        better=found.better,
+        worse=found.worse,
+        mean=number_text(found.mean),
+        ends=ends if found.pairs > 1 else "",
     )
     if entry.overlap:
-        yield (
-            "They are of splits of the same rows, so the t test counts them as fewer (Nadeau and "
-            "Bengio 2003)."
+        yield said(
+            "They are of splits of the same rows, so the t test counts them as fewer ({source})",
+            source="Nadeau and Bengio 2003",
         )
     elif found.pairs < 64:
-        yield (
+        yield said(
             "If the choice made no difference, each of these differences could as well have the "
-            f"other sign. There are 2^{found.pairs} = {2**found.pairs:,} ways to sign them."
+            "other sign: there are {count} ways to sign them",
+            count=f"2^{found.pairs} = {2**found.pairs:,}",
         )
-    rows = sum(other.spread.n > 1 for other in panel)
-    level = entry.standing.level or LEVEL
-    yield (
-        f"A difference as clear as this between any two of {rows} rows comes up by chance with "
-        f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} what may be spent up to "
-        f"the look of this verdict, {number_text(level)}: {in_language(entry.verdict, 'en')}."
+    yield said(
+        "A difference as clear as this between any two of {rows} rows comes up by chance with "
+        "p = {p}; {compared} what may be spent up to the look of this verdict, {level}: {verdict}",
+        rows=sum(other.spread.n > 1 for other in panel),
+        p=number_text(p),
+        compared=said("at most" if p <= level else "more than"),
+        level=number_text(level),
+        verdict=standing_text(entry),
     )

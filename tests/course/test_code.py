@@ -19,14 +19,14 @@ def quick(monkeypatch):
 
 
 @pytest.fixture
-def sentences(tmp_path):
+def sentences(tmp_path, in_english):
     """The sentences about the checks of a file of tests that have not passed, by their names."""
 
     def failed(tests, mine="", seconds=120):
         (tmp_path / "mine.py").write_text(mine)
         (tmp_path / "test_mine.py").write_text(tests)
         checks = check_code(tmp_path, "test_mine.py", seconds)
-        return {check.name: check.sentence for check in checks if not check.passed}
+        return {check.name: in_english(check.sentence) for check in checks if not check.passed}
 
     return failed
 
@@ -73,9 +73,9 @@ def test_what_fails_is_said_in_a_sentence_with_its_line(sentences):
 @pytest.mark.parametrize(
     ("line", "seconds", "sentence"),
     [
-        ("import os; os._exit(3)", 120, "pytest ended with exit code 3"),
+        ("import os; os._exit(3)", 120, "`pytest test_mine.py` ended with exit code 3"),
         ("import time; time.sleep(60)", 1, "the tests were stopped after 1 seconds"),
-        ("", 120, "pytest ended with exit code 5"),
+        ("", 120, "`pytest test_mine.py` ended with exit code 5"),
     ],
 )
 def test_tests_that_end_their_process_take_too_long_or_are_missing(

@@ -57,12 +57,14 @@ def checked(tmp_path):
 
 
 @pytest.fixture
-def verdict(checked):
+def verdict(checked, in_english):
     """Checks what is below outputs/: the sentence of each check that has not passed, by name."""
 
     def failed(**answer):
         checks = checked(**answer)
-        return {name: check.sentence for name, check in checks.items() if not check.passed}
+        return {
+            name: in_english(check.sentence) for name, check in checks.items() if not check.passed
+        }
 
     return failed
 
@@ -82,11 +84,11 @@ def student_answer(first=FIRST, second=SECOND, **answer):
 
 def test_without_finished_runs_nothing_else_is_checked(write, verdict):
     (sentence,) = verdict().values()
-    assert sentence.startswith("no finished run of model=gaussian model.width=1 and of model=dot")
+    assert sentence.startswith("no finished run of model=gaussian model.width=1 and model=dot")
     write("gaussian", FIRST)
     write("dot", SECOND, status="failed")
     (sentence,) = verdict().values()
-    assert sentence.startswith("no finished run of model=dot has data=sine and a test_mse")
+    assert sentence.startswith("no finished run of model=dot has data=sine and the number test_mse")
 
 
 def test_the_answer(write, verdict):
@@ -124,13 +126,13 @@ def test_students_interval_is_right_and_so_is_that_of_the_tables(write, checked)
     assert ours["high"] - student["high"] > 0.03
     found = checked(**student)["interval"]
     assert found.passed
-    assert "is Student's 95% interval of it" in found.sentence
+    assert "is Student's 95% interval of it" in found.sentence.en
     found = checked(**ours)["interval"]
     assert found.passed
-    assert "is the 95% interval of it by `attnexp results`" in found.sentence
+    assert "is the interval of it by `attnexp results`" in found.sentence.en
     mixed = checked(**{**student, "low": ours["low"]})["interval"]
     assert not mixed.passed
-    assert "is not the 95% interval of it by `attnexp results` nor Student's" in mixed.sentence
+    assert "is not the interval of it by `attnexp results` nor Student's" in mixed.sentence.en
     normal = 1.96 * stats.sem([a - b for a, b in zip(first, SECOND, strict=True)])
     ends = {"low": student["difference"] - normal, "high": student["difference"] + normal}
     assert not checked(**{**student, **ends})["interval"].passed

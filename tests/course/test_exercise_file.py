@@ -1,6 +1,7 @@
 """An exercise is a folder anywhere; starting one copies it whole or not at all."""
 
 import errno
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -28,7 +29,8 @@ def files_in(folder):
 
 
 def test_every_exercise_has_a_question_an_answer_and_its_tests(name):
-    assert exercises.question(name).endswith("?")
+    assert exercises.question(name, "en").endswith("?")
+    assert re.search("[\u4e00-\u9fff]", exercises.question(name, "zh"))
     exercise, answer = exercises.read_exercise(FOLDER / name)
     assert answer.exercise == name
     assert answer == ExerciseAnswer(name)

@@ -51,13 +51,13 @@ def write(write_run):
 
 
 @pytest.fixture
-def verdict(tmp_path):
+def verdict(tmp_path, in_english):
     """Checks what is below outputs/: the sentence of each check that has not passed, by name."""
 
     def failed(asked=ASKED, **answer):
         runs = collect([tmp_path / "outputs"]).runs if (tmp_path / "outputs").exists() else []
         checks = list(check_heads(asked, runs, ExerciseAnswer("which_head", **answer)))
-        return {check.name: check.sentence for check in checks if not check.passed}
+        return {check.name: in_english(check.sentence) for check in checks if not check.passed}
 
     return failed
 
@@ -105,7 +105,7 @@ def test_heads_that_were_not_taken_out_are_asked_for(write, verdict):
 
 def test_five_seeds_are_too_few(write, verdict):
     write(seeds=5)
-    assert verdict()["seeds"] == "5 seeds were run, and at least 6 are needed"
+    assert verdict()["seeds"] == "there are 5 seeds, and 6 are needed"
 
 
 def test_runs_of_two_configurations_are_refused(write, verdict, write_run):
@@ -122,7 +122,7 @@ def test_runs_of_two_configurations_are_refused(write, verdict, write_run):
 
 
 def test_without_runs_nothing_else_is_checked(verdict):
-    assert verdict() == {"runs": "no finished run has data=reverse and a number exact_match"}
+    assert verdict() == {"runs": "no finished run has data=reverse and the number exact_match"}
 
 
 def test_the_worst_value_of_a_metric_that_should_be_low_is_the_largest(write, verdict):
