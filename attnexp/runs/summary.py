@@ -368,7 +368,10 @@ def read_summary(folder: Path | str) -> Summary:
             return msgspec.structs.replace(summary, config=config, choices=choices)
         return summary
     except FileNotFoundError:
-        raise NoSummaryError(f"{folder} holds no {SUMMARY}") from None
+        what = f"holds no {SUMMARY}"
+        if not os.path.isdir(folder):
+            what = "is not there: give the folder of a run"
+        raise NoSummaryError(f"{folder} {what}") from None
     except msgspec.ValidationError as error:
         reason, _, field = clean(str(error)).partition(" - at `$.")
         what = f"its {field.rstrip('`')} is wrong ({reason})" if field else reason

@@ -286,7 +286,11 @@ def _title(table: ResultsTable) -> Text:
 
 
 def _caption(table: ResultsTable, request: TableRequest) -> Text:
-    sentences: list[Phrase] = [_reading(table) if table.metrics else said("No run has a result.")]
+    missing = said(
+        "No run has {metrics}." if request.metrics else "No run has a result.",
+        metrics=listed(request.metrics),
+    )
+    sentences: list[Phrase] = [_reading(table) if table.metrics else missing]
     if table.only_data:
         sentences.append(
             said("All runs saw one data set: verdicts are of {setting}.", setting=table.only_data)

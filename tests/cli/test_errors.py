@@ -232,7 +232,7 @@ LONG = "x" * 300
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("show LONG", "holds no summary.json"),
+        ("show LONG", "is not there: give the folder of a run"),
         ("exercise check LONG", "holds no exercise.yaml"),
         ("exercise start LONG", "is not a choice"),
         ("import csv LONG", "is not there"),

@@ -70,8 +70,8 @@ def test_every_text_that_is_said_is_in_the_table_and_no_other():
     assert [form for form in TEXTS if form not in used] == []
 
 
-def test_the_table_has_at_most_362_texts():
-    assert len(TEXTS) <= 362
+def test_the_table_has_at_most_363_texts():
+    assert len(TEXTS) <= 363
 
 
 @pytest.mark.parametrize("form", TEXTS)
