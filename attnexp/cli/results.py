@@ -134,7 +134,12 @@ def main(
     collected = collect_asked(paths, results_version)
     say_left_out(collected)
     if not collected.runs:
-        _say_empty(", ".join(map(str, paths)) or OUTPUTS, gathered, output)
+        below = ", ".join(map(str, paths)) or OUTPUTS
+        if results_version != RESULTS_VERSION:
+            raise RequestError(
+                f"there are no runs of results version {results_version} below {below}"
+            )
+        _say_empty(below, gathered, output)
         return
     frame = make_frame(collected.runs, asked_names(labels, collected.runs))
     if where:

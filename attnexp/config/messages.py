@@ -91,6 +91,8 @@ def explanation(
         if isinstance(cause, OverrideParseException):
             return _unreadable(str(cause.override))
     text = " ".join(str(cause) for cause in causes(error))
+    if nameless := [word for word in overrides if re.match(r"[+~]*=", word)]:
+        return _unreadable(nameless[0])
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
     if unknown:
         return apart(unknown[1]) or _unknown(unknown[1], settings_of, overrides)

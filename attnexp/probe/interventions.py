@@ -95,6 +95,8 @@ def named(
     Raises RequestError for a word that names no intervention.
     """
     name, separated, rest = word.partition("=")
+    if name == ADVERSARIAL:
+        raise RequestError(f"{word}: {ADVERSARIAL} takes no value")
     if name == LADDER:
         target, _, ends = rest.partition(":")
         if ends != "0..1":

@@ -242,6 +242,8 @@ LONG = "x" * 300
         ("hydra/launcher=LONG", "is not one of the choices for 'hydra/launcher'"),
         ("hydra/job_logging=LONG", "is not one of the choices for 'hydra/job_logging'"),
         ("LONG=3", "There is no setting"),
+        ("=LONG", "is not a setting: write name=value"),
+        ("+=LONG", "is not a setting: write name=value"),
         ("data=table data.path=LONG", "there is no file"),
         ("hydra.run.dir=LONG", "cannot be written"),
     ],

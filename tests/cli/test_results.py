@@ -74,6 +74,8 @@ def column(text: str, name: str) -> list[str]:
 
 def test_nothing_there_is_one_friendly_sentence(results: Results):
     assert results() == "There are no runs below outputs yet: `attnexp` makes one.\n"
+    none = "there are no runs of results version 7 below outputs"
+    assert none in results("--results-version", "7", code=2)
 
 
 @pytest.mark.usefixtures("sweep")

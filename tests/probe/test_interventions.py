@@ -72,6 +72,7 @@ def test_the_usual_ones_replace_the_map_and_take_out_each_head():
         ("interpolate=unit_zero:0..1", "'unit_zero' is not a choice"),
         ("unit_shuffled", "'unit_shuffled' is not a choice"),
         ("hart=cross", "'hart' is not a choice"),
+        ("adversarial=3", "adversarial=3: adversarial takes no value"),
     ],
 )
 def test_a_word_that_names_none_is_refused(word, sentence):
