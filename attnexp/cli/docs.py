@@ -12,7 +12,7 @@ from attnexp.cli.candidates import names
 from attnexp.cli.parser import Argument
 from attnexp.core import console
 from attnexp.core.errors import RequestError, none_of
-from attnexp.core.language import LANGUAGES, usual_language
+from attnexp.core.language import LANGUAGES, said, say, speaking, translate, usual_language
 
 EPILOG = """examples:
   attnexp docs              the documents, with their titles and first sentences
@@ -22,11 +22,11 @@ EPILOG = """examples:
 """
 
 GROUPS = {
-    "Learn": "tour course pooling scoring bahdanau heads transformer exercises attend",
-    "Use": "install choices data own_code recipes sweeps python",
-    "Read": "runs results statistics metrics pictures",
-    "Judge": "card claims probe gate",
-    "Appendix": "tables outside coming_from cluster performance reliability card_numbers "
+    said("Learn"): "tour course pooling scoring bahdanau heads transformer exercises attend",
+    said("Use"): "install choices data own_code recipes sweeps python",
+    said("Read"): "runs results statistics metrics pictures",
+    said("Judge"): "card claims probe gate",
+    said("Appendix"): "tables outside coming_from cluster performance reliability card_numbers "
     "card_sayings register inside glossary",
 }
 """The documents by purpose, in the order of a menu."""
@@ -62,7 +62,7 @@ def summary(text: str) -> str:
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose.split()))
     first = re.sub("[*`]", "", re.split(r"(?<=[.:?])\**\s|(?<=[。\uff1a\uff1f])", plain)[0])
     whole = re.sub("[:\uff1a]$", ".", f"{title.removeprefix('# ')}. {first}").replace("?.", "?")
-    stopped = re.sub(r"(?<=[^\0-~])\.( |$)", "。", whole.replace("\uff1f. ", "\uff1f"))
+    stopped = re.sub(r"(?<=[^\0-~])\.( |$)|\. (?=[^\0-~])", "。", whole.replace("\uff1f. ", "\uff1f"))
     return re.sub(r"(?<=[^\0-~]) (?=[^\0-~])", "", stopped)
 
 
@@ -85,9 +85,11 @@ def main(
     own = documents(lang or usual_language(os.environ))
     pages = documents() | own
     if page is None:
-        table = console.plain_table(["page", "about"])
-        for group, names_of_group in GROUPS.items():
-            table.add_row(group.upper())
+        with speaking(lang or usual_language(os.environ)):
+            table = console.plain_table([say("page"), say("about")])
+            groups = {translate(group).upper(): names for group, names in GROUPS.items()}
+        for group, names_of_group in groups.items():
+            table.add_row(group)
             for name in filter(pages.__contains__, names_of_group.split()):
                 table.add_row(name, escape(summary(pages[name].read_text(encoding="utf-8"))))
         console.screen.out.print(table)

@@ -43,6 +43,8 @@ EXPLAINED = {
     r" is not a verb\b": said("No command has this name: check its spelling."),
     r" is not (one of the|a) choices?\b": said("No choice has this name: check its spelling."),
     r" is not there: give the folder|is neither a folder nor a run ": said("No such folder."),
+    r": there is no folder ": said("No folder has this name: check its path."),
+    r"^there are no runs ": said("There are no runs: name a folder that has some."),
     r" runs has finished: ": said("No run has finished: the same command goes on with a run."),
     r"^interrupted.*; what had finished is kept$": said("An interrupted command goes on."),
     r"\bdevice=\S+ is not available: ": said(

@@ -17,6 +17,7 @@ from attnexp.core.language import (
     counted,
     joined,
     said,
+    speaking,
     translate,
     usual_language,
 )
@@ -160,8 +161,12 @@ def write(paths: Sequence[Path], options: PageOptions, progress: Phrase = "") ->
     language = options.lang or usual_language(os.environ)
     content = report_content(title, runs, names, programs, progress, language)
     write_output("--output", options.output, page(content).encode("utf-8", "replace"))
-    told = f"{console.count_text(len(runs), 'run')} in {console.relative(options.output)}"
-    console.print_line(f"{translate(progress)}: {told}" if progress else told)
+    file = console.relative(options.output)
+    told = said("{runs} in {file}", runs=counted("{count} run", len(runs)), file=file)
+    if progress:
+        told = said("{what}: {text}", what=progress, text=told)
+    with speaking(language):
+        console.print_line(translate(told))
 
 
 def _programs(options: PageOptions) -> "Models":

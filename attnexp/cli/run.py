@@ -1,5 +1,6 @@
 """`attnexp` without a verb: a run, a sweep, or one of Hydra's own questions."""
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from attnexp.config.unknown import UnknownSettingError
 from attnexp.config.words import check_unused, say_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
+from attnexp.core.language import say, speaking, usual_language
 from attnexp.runs.files import FIGURES, SUMMARY
 from attnexp.runs.lock import TakenOverError, hold
 from attnexp.runs.run_status import Status
@@ -107,9 +109,14 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
 
 def _show_again(job: Job, summary: Summary) -> None:
     """Show a run that has finished before."""
-    console.print_line(
-        f"This run has finished before on {summary.device}; rerun=true runs it again."
-    )
+    with speaking(usual_language(os.environ)):
+        console.print_line(
+            say(
+                "This run has finished before on {device}; {setting} runs it again.",
+                device=summary.device,
+                setting="rerun=true",
+            )
+        )
     if job.config.figures is not False:
         from attnexp.training.record.pictures import draw_missing
 
@@ -139,12 +146,15 @@ def show_run(folder: Path, summary: Summary) -> None:
 
     run = Run(str(folder), summary)
     shown = {name: value for name, value in run.metrics.items() if run.is_headline(name)}
-    table = console.plain_table(["metric", "value"], right=["value"])
+    with speaking(usual_language(os.environ)):
+        table = console.plain_table([say("metric"), say("value")], right=[say("value")])
+        more = len(run.metrics) - len(shown)
+        elsewhere = say("{count} more metrics are in {file}", count=more, file=SUMMARY)
     for name, value in shown.items():
         table.add_row(name, console.number_text(value))
     console.screen.out.print(table)
-    if len(shown) < len(run.metrics):
-        console.print_line(f"{len(run.metrics) - len(shown)} more metrics are in {SUMMARY}")
+    if more:
+        console.print_line(elsewhere)
     for note in run.summary.notes:
         console.warn(note)
     console.screen.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)

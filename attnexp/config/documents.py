@@ -5,6 +5,7 @@ an alias out wherever it occurs. So the nesting and the aliases of a file are bo
 them reads it, by a scan of its events, which needs neither recursion nor the values.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from attnexp.core.errors import RequestError, shortened
+from attnexp.core.errors import RequestError, choices_text, shortened
 from attnexp.runs.files import read_bytes
 from attnexp.runs.settings import clean
 
@@ -25,6 +26,17 @@ MOST_ALIASED = 100_000
 
 NESTING = "maximum nesting depth"
 """Part of the error of PyYAML from 6.0.4 on for brackets nested deeper than PyYAML allows."""
+
+WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "NoneType": "null",
+    "array": "a list",
+    "object": "settings as name: value",
+}
+"""Types in words, by the names that Python or msgspec have for them."""
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML's parser in C, where PyYAML was built with one."""
@@ -41,7 +53,21 @@ def read_document(path: Path, kind: Any) -> Any:
     except FileNotFoundError as error:
         raise RequestError(str(error)) from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RequestError(f"{path}: {shortened(clean(' '.join(str(error).split())))}") from error
+        raise RequestError(f"{path}: {shortened(clean(_mistake(error)))}") from error
+
+
+def _mistake(error: Exception) -> str:
+    """Return what is wrong with a document: the field and the type expected, or the line."""
+    text, cause = " ".join(str(error).split()), error.__context__
+    if isinstance(cause, yaml.MarkedYAMLError) and (mark := cause.problem_mark):
+        return f"not valid YAML at line {mark.line + 1}: {cause.problem or cause.context}"
+    unlike = re.fullmatch(r"Expected `([^`]+)`, got `(\w+)`(?: - at `\$\.(.+)`)?", text)
+    if unlike is None:
+        return text
+    names, given, field = unlike.groups()
+    words = [WORDS.get(name, name) for name in [*names.replace("null", "NoneType").split(" | ")]]
+    got = "nothing" if given == "null" else WORDS.get(given, given)
+    return f"{field or 'the file'} must be {choices_text(words)}, got {got}"
 
 
 def read_bounded(path: Path) -> bytes:

@@ -17,20 +17,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from attnexp.config.documents import WORDS
 from attnexp.config.unknown import SHOWN, UnknownSettingError
 from attnexp.core.errors import RequestError, choices_text, message, nearest_text, shortened_value
 from attnexp.core.packages import require_package
-
-WORDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "str": "text",
-    "NoneType": "null",
-    "array": "a list",
-    "object": "settings as name: value",
-}
-"""Types in words, by the names that Python or msgspec have for them."""
 
 OF_HYDRA = {"_target_": str, "_recursive_": bool, "_convert_": str}
 """The settings of Hydra's that a node may have, and their types."""

@@ -13,7 +13,7 @@ from attnexp.course.exercise_file import (
     Setting,
     settings_text,
 )
-from attnexp.course.stated import is_or_not, stated_difference
+from attnexp.course.stated import is_or_not, missing_number, stated_difference
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
@@ -154,6 +154,9 @@ def _answered(
     test = said("the conclusion of {command}", command="`attnexp results`")
     if found.because:
         test = said("the conclusion of Fisher's exact test ({because})", because=found.because)
+    if answer.better is None:
+        yield Check("conclusion", False, missing_number("better"))
+        return
     passed = answer.better == right
     given, is_it = f"`better: {answer.better}`", is_or_not(passed)
     sentence = said("{answer} {is_it} {conclusion}", answer=given, is_it=is_it, conclusion=test)

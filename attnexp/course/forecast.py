@@ -9,8 +9,8 @@ from attnexp.claims.claim import read_claim
 from attnexp.claims.stored import evidence_of, prediction_digest, read_predictions
 from attnexp.core.language import said
 from attnexp.course.comparison import LEAST_SEEDS, enough_seeds
-from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Forecast
-from attnexp.course.stated import is_or_not, reach_of, stated
+from attnexp.course.exercise_file import Check, ExerciseAnswer, Forecast
+from attnexp.course.stated import is_or_not, missing_number, reach_of, stated
 from attnexp.stats.intervals import LEVEL, student_reach
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?", re.ASCII)
@@ -49,7 +49,7 @@ def check_forecast(
     numbers = [float(text) for text in NUMBER.findall(stored[0].says)]
     given = answer.predicted
     if given is None:
-        sentence = said("{number} is missing from {file}", number="predicted", file=ANSWER)
+        sentence = missing_number("predicted")
     else:
         sentence = said(
             "{answer} {is_it} in the stored prediction: {prediction}",

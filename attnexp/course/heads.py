@@ -5,8 +5,8 @@ from statistics import fmean
 
 from attnexp.core.language import said
 from attnexp.course.comparison import also_differ, enough_seeds, fitting
-from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer, Heads, settings_text
-from attnexp.course.stated import stated_difference
+from attnexp.course.exercise_file import Check, ExerciseAnswer, Heads, settings_text
+from attnexp.course.stated import missing_number, stated_difference
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import CHANGE, on_test
 from attnexp.select.configurations import without_repeats, without_tuning_runs
@@ -65,19 +65,13 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
     worst = {seed: _worst(own, sign) for seed, own in found.items()}
     given = answer.heads or {}
     wrong = [seed for seed, heads in worst.items() if given.get(seed) not in heads]
-    about = {
-        "answer": "`heads`",
-        "head": said(
-            "the head without which {metric} on the validation set is worst", metric=asked.metric
-        ),
-    }
-    sentence = said("{answer} names {head} at each seed", **about)
+    metric = asked.metric
+    head = said("the head without which {metric} on the validation set is worst", metric=metric)
+    sentence = said("named at each seed: {head}", head=head)
     if not given:
-        sentence = said("{number} is missing from {file}", number=about["head"], file=ANSWER)
+        sentence = missing_number(head)
     elif wrong:
-        sentence = said(
-            "{answer} does not name {head} at seed {seeds}", **about, seeds=listed(wrong)
-        )
+        sentence = said("not named at seed {seeds}: {head}", head=head, seeds=listed(wrong))
     yield Check("heads", not wrong, sentence)
     if len(found) > 1:
         named = {s: given[s] if given.get(s) in heads else heads[0] for s, heads in worst.items()}

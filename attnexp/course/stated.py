@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from attnexp.core.console import number_text
-from attnexp.core.language import Text, joined, said
+from attnexp.core.language import Phrase, Text, joined, said
 from attnexp.course.exercise_file import ANSWER, Check, ExerciseAnswer
 from attnexp.stats.intervals import LEVEL, student_reach
 
@@ -26,6 +26,11 @@ def is_or_not(right: bool) -> Text:
     return said("is" if right else "is not")
 
 
+def missing_number(number: Phrase) -> Text:
+    """Return the sentence on a number that an answer lacks."""
+    return said("{number} is missing from {file}", number=number, file=ANSWER)
+
+
 def stated(
     name: str,
     stated: Sequence[float | None],
@@ -38,8 +43,7 @@ def stated(
     """
     numbers = [number for number in stated if number is not None]
     if len(numbers) < len(stated):
-        sentence = said("{number} is missing from {file}", number=next(iter(right)), file=ANSWER)
-        return Check(name, False, sentence)
+        return Check(name, False, missing_number(next(iter(right))))
     passed = [
         text for text, ours in right.items() if np.allclose(numbers, ours, rtol=0, atol=reach)
     ]

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from attnexp.core import console
 from attnexp.core.errors import first_line
+from attnexp.core.language import said, say, speaking, translate, usual_language
 from attnexp.runs.files import FIGURES, UnreadableRunError, file_word
 from attnexp.runs.folder import Run
 from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
@@ -121,11 +122,14 @@ def show_results(composer: Composer, plan: Plan) -> None:
     folder = console.relative(root)
     where = "" if folder == OUTPUTS else f" {shlex.quote(folder)}"
     console.print_line("next:")
-    console.print_line(f"  attnexp results{where}  # the table of all runs")
+    commands = {f"attnexp results{where}": said("the table of all runs")}
     if ended:
         run = shlex.quote(console.relative(ended[0].folder))
-        console.print_line(f"  attnexp plot {run}  # the pictures of one run")
-        console.print_line(f"  attnexp report{where}  # one page with tables, curves and attention")
+        commands[f"attnexp plot {run}"] = said("the pictures of one run")
+        commands[f"attnexp report{where}"] = said("one page with tables, curves and attention")
+    with speaking(usual_language(os.environ)):
+        for command, what in commands.items():
+            console.print_line(f"  {command}  # {translate(what)}")
 
 
 def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:
@@ -182,7 +186,8 @@ def draw_pictures(folders: Sequence[Path], into: Path) -> None:
 
 def _show_counts(statuses: Iterable[Status], word: Callable[[Status], str]) -> None:
     counts = Counter(statuses)
-    table = console.plain_table(["status", "jobs"], right=["jobs"])
+    with speaking(usual_language(os.environ)):
+        table = console.plain_table([say("status"), say("jobs")], right=[say("jobs")])
     for status in Status:
         if counts[status]:
             table.add_row(word(status), str(counts[status]))

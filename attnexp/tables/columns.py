@@ -57,7 +57,7 @@ class Column:
     value: Callable[[TableEntry], object]
     name: str = ""
     title: Phrase = ""
-    short: str = ""
+    short: Phrase = ""
     word: str = ""
     text: Callable[[TableEntry], object] | None = None
     table: Literal["results", "costs"] = "results"
@@ -232,7 +232,7 @@ COLUMNS = (
     Column(
         value=_lost_text,
         title=said("without result"),
-        short="no result",
+        short=said("no result"),
         align="left",
         sparse=True,
         spare=2,
@@ -250,7 +250,7 @@ COLUMNS = (
     Column(
         value=_interval,
         title=said("95% interval"),
-        short="95% CI",
+        short=said("95% CI"),
         word="interval",
         shown=attrgetter("detailed"),
         spare=2,
@@ -275,7 +275,7 @@ COLUMNS = (
     Column(
         value=lambda entry: difference_cell(entry.standing.difference),
         title="{difference}",
-        short="diff. to {reference}",
+        short="{short difference}",
         word="difference",
         shown=_one_metric,
         spare=1,

@@ -35,6 +35,10 @@ class GridCell:
     unsure: bool = False
 
 
+BOLD = said("the best, or tied with it")
+"""The meaning of bold cells in most tables."""
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """The head of a column.
@@ -50,7 +54,7 @@ class Head:
     spare: int = 0
     folds: bool = False
     word: str = ""
-    short: str = ""
+    short: Phrase = ""
     measured: bool = False
 
 
@@ -83,7 +87,7 @@ class Grid:
     common: Sequence[str] = ()
     labels: int = 1
     legend: Phrase = ""
-    bold: str = "the best, or tied with it"
+    bold: Phrase = BOLD
     omitted: int = 0
 
     @cached_property

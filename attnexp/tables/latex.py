@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.console import number_text
-from attnexp.core.language import Phrase, translate
+from attnexp.core.language import Phrase, said, say, translate
 from attnexp.tables.grid import Grid, GridCell, Head, Report, folded, same_text
 from attnexp.tables.paper import Paper
 
@@ -152,7 +152,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> LatexTable:
 def _caption(grid: Grid, caption: str) -> str:
     """Return the requested caption, or title and caption of the table."""
     parts = (translate(grid.title), _one_line(grid.caption))
-    return caption or latex_text(". ".join(filter(None, parts)))
+    return caption or latex_text(say(". ").join(filter(None, parts)))
 
 
 def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
@@ -162,12 +162,12 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
         same = (
             f"{latex_text(grid.columns[i].title)} {_text(grid.rows[0][i], digits)}" for i in once
         )
-        remarks.append(f"In every row: {', '.join(same)}.")
+        remarks.append(say("In every row: {settings}.", settings=", ".join(same)))
     if any(cell.strong for row in grid.rows for cell in row):
-        remarks.append(f"Bold: {latex_text(grid.bold)}.")
+        remarks.append(say("Bold: {rows}.", rows=latex_text(grid.bold)))
     if any(cell.unsure for row in grid.rows for cell in row):
-        units = next((head.title for head in grid.columns if head.word == "seeds"), "seeds")
-        remarks.append(f"{DAGGER}Too few {translate(units)} for a verdict.")
+        units = next((head.title for head in grid.columns if head.word == "seeds"), said("seeds"))
+        remarks.append(DAGGER + say("Too few {units} for a verdict.", units=units))
     return remarks
 
 

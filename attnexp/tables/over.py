@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attnexp.core.console import count_text, number_text, setting_text
 from attnexp.core.errors import RequestError, none_of
-from attnexp.core.language import translate
+from attnexp.core.language import said, translate
 from attnexp.select.configurations import differing_data, is_data
 from attnexp.select.frame import Frame, varying
 from attnexp.select.tasks import OverTasks
@@ -175,7 +175,7 @@ def over_report(table: TasksTable, limit: int = 0) -> Report:
         f"{len(table.tasks)} tasks by {listed(table.over).en}: {count_text(len(lines), 'row')}",
         CAPTION.format(best=other, margin=margin),
         labels=len(labels),
-        bold="the best",
+        bold=said("the best"),
         omitted=len(lines) - len(kept),
     )
     return Report([grid], [*_notes(table)], [*_verdicts(table)], renaming=names.frame.renaming)

@@ -16,7 +16,6 @@ from attnexp.core.language import (
     joined,
     said,
     speaking,
-    translate,
     usual_language,
 )
 from attnexp.runs.folder import Run
@@ -208,6 +207,7 @@ def _head(table: ResultsTable, column: Column, i: int) -> Head:
         "{metric}": table.titles[table.metrics[i]] if table.metrics else "",
         "{units}": table.unit.many,
         "{difference}": said("difference to {reference}", reference=reference),
+        "{short difference}": said("diff. to {reference}", reference=reference),
     }
     return Head(
         column.renamed(table.frame.renaming) or named.get(column.title, column.title),
@@ -215,7 +215,7 @@ def _head(table: ResultsTable, column: Column, i: int) -> Head:
         column.spare,
         column.folds,
         column.word or column.name,
-        column.short.format(reference=translate(reference)),
+        named.get(column.short, column.short),
         measured=column.table == "results",
     )
 

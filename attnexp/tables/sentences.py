@@ -10,6 +10,7 @@ from attnexp.core.language import Phrase, Text, capitalized, counted, joined, sa
 from attnexp.select.configurations import is_data, label
 from attnexp.select.judge import modes_of
 from attnexp.stats.compare import Rule, Word, equal_means, fewest_seeds
+from attnexp.stats.flips import EXHAUSTIVE
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
@@ -250,7 +251,7 @@ def _floor(panel: Sequence[TableEntry]) -> Iterator[Text]:
     seeds = [least, 2 * least - 2, 4 * least - 4]
     floors = [number_text(spread * detectable(n, rule.level_at(n), tests, overlap)) for n in seeds]
     yield said(
-        "{metric}: the standard deviation over seeds of {differences} is {spread}. The smallest "
+        "{metric}: the standard deviation over {units} of {differences} is {spread}. The smallest "
         "difference between two rows that {counts} {units} show in 7 of 10 tables or more is "
         "{floors}.",
         metric=rows[0].title,
@@ -285,7 +286,9 @@ def _reasons(
         row=row_name(table, entry),
         best=row_name(table, best),
         pairs=counted("{count} pair", found.pairs),
-        unit=Text(table.unit.one, table.unit.many.zh),
+        unit=Text("split", said("splits").zh)
+        if entry.overlap
+        else Text(table.unit.one, table.unit.many.zh),
     )
     yield said(
         "It is better on {better} and worse on {worse} of them, by {mean} on average{ends}",
@@ -302,12 +305,17 @@ def _reasons(
     elif found.pairs < 64:
         yield said(
             "If the choice made no difference, each of these differences could as well have the "
-            "other sign: there are {count} ways to sign them",
+            "other sign: there are {count} ways to sign them{tried}",
             count=f"2^{found.pairs} = {2**found.pairs:,}",
+            tried=said(", of which {count} are tried", count=f"{2**EXHAUSTIVE:,}")
+            if found.pairs > EXHAUSTIVE
+            else "",
         )
+    if entry.standing.word is Word.BEST:  # all numbers are those of the best row
+        return
     yield said(
-        "A difference as clear as this between any two of {rows} rows comes up by chance with "
-        "p = {p}; {compared} what may be spent up to the look of this verdict, {level}: {verdict}",
+        "By chance, a difference as clear as this comes up with p = {p}, corrected for {rows} "
+        "rows; {compared} what may be spent up to the look of this verdict, {level}: {verdict}",
         rows=sum(other.spread.n > 1 for other in panel),
         p=number_text(p),
         compared=said("at most" if p <= level else "more than"),

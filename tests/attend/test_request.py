@@ -58,7 +58,7 @@ def test_wrong_requests(arguments, sentence):
     ("text", "sentence"),
     [
         ("- 1\n", "holds lines of `name: value`"),
-        ("keys: [\n", "while parsing"),
+        ("keys: [\n", "not valid YAML at line 2"),
         ("keys: ones:2\nqueries: ones:2\nkyes: 3\n", "'kyes' has no effect.*Did you mean 'keys'"),
         ("keys: 1\nqueries: 1\nmodel: '${oc.env:HOME}'\n", "model takes one value here"),
         ("keys: 1\nqueries: 1\nmodel: {_target_: a, b: c}\n", "model takes one value here"),

@@ -109,7 +109,7 @@ def own(tmp_path):
     [
         ({"decides": None}, "missing required field `decides`"),
         ({"prediction": None}, "missing required field `prediction`"),
-        ({"seeds": "ten"}, "Expected `int`, got `str` - at `\\$.seeds`"),
+        ({"seeds": "ten"}, "seeds must be a whole number, got text"),
         ({"verdict": "true"}, "contains unknown field `verdict`"),
         (
             {"decides": {"metric": "x"}},

@@ -215,7 +215,7 @@ class TestModules:
             read_trust([], tmp_path / "nowhere")
         (tmp_path / "conf").mkdir()
         (tmp_path / "conf" / "broken.yaml").write_text("a: [1\n")
-        with pytest.raises(RequestError, match=r"broken\.yaml: while parsing"):
+        with pytest.raises(RequestError, match=r"broken\.yaml: not valid YAML at line 2"):
             read_trust([], tmp_path / "conf")
 
 

@@ -70,8 +70,8 @@ def test_every_text_that_is_said_is_in_the_table_and_no_other():
     assert [form for form in TEXTS if form not in used] == []
 
 
-def test_the_table_has_at_most_363_texts():
-    assert len(TEXTS) <= 363
+def test_the_table_has_at_most_389_texts():
+    assert len(TEXTS) <= 389
 
 
 @pytest.mark.parametrize("form", TEXTS)

@@ -116,10 +116,14 @@ def test_an_exercise_asks_for_exactly_one_kind_of_answer(tmp_path, kinds):
     ("text", "sentence"),
     [
         (None, "is not there"),
-        ("exercise: [", "not find expected node content"),
-        ("exercise: 1", "Expected `str`"),
+        (
+            "exercise: [",
+            "answer.yaml: not valid YAML at line 2: did not find expected node content",
+        ),
+        ("exercise: 1", "exercise must be text, got a whole number"),
+        ("", "the file must be settings as name: value, got nothing"),
         ("difference: 1", "missing required field `exercise`"),
-        ("exercise: heads\nlow: much", "Expected `float | null`"),
+        ("exercise: heads\nlow: much", "low must be a number or null, got text"),
         ("exercise: heads\nlowest: 1", "unknown field `lowest`"),
         ("[" * 5000, "answer.yaml has lists or mappings in more than 100 levels"),
     ],

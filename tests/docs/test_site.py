@@ -269,7 +269,7 @@ def test_on_a_phone_pages_are_as_wide_as_the_window_and_the_keyboard_scrolls_the
         assert browser.execute_script(WITHOUT_FOCUS) == [], name
 
 
-MENU = ["Start", *GROUPS, "Python reference", "The project"]
+MENU = ["Start", *(group.en for group in GROUPS), "Python reference", "The project"]
 
 
 @of_the_site
