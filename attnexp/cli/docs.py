@@ -62,7 +62,8 @@ def summary(text: str) -> str:
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose.split()))
     first = re.sub("[*`]", "", re.split(r"(?<=[.:?])\**\s|(?<=[。\uff1a\uff1f])", plain)[0])
     whole = re.sub("[:\uff1a]$", ".", f"{title.removeprefix('# ')}. {first}").replace("?.", "?")
-    stopped = re.sub(r"(?<=[^\0-~])\.( |$)|\. (?=[^\0-~])", "。", whole.replace("\uff1f. ", "\uff1f"))
+    stops = r"(?<=[^\0-~])\.( |$)|(?<=[A-Za-z])\. (?=[^\0-~])"
+    stopped = re.sub(stops, "。", whole.replace("\uff1f. ", "\uff1f"))
     return re.sub(r"(?<=[^\0-~]) (?=[^\0-~])", "", stopped)
 
 
