@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
-    "core": 785,
+    "core": 802,
     "version": 1,
     "stats": 720,
     "scores": 636,
@@ -64,7 +64,7 @@ MOST_LINES = {
     "architectures": 1_899,
     "d2l": 946,
     "data": 2_298,
-    "tasks": 982,
+    "tasks": 1_000,
     "runs": 2_002,
     "select": 1_126,
     "tables": 2_675,
@@ -72,7 +72,7 @@ MOST_LINES = {
     "report": 515,
     "trackers": 184,
     "imported": 813,
-    "training": 2_079,
+    "training": 2_084,
     "config": 1_930,
     "sweeps": 1_923,
     "notebooks": 104,
@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 898,
     "attend": 385,
     "course": 552,
-    "cli": 2_444,
+    "cli": 2_447,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -63,9 +63,9 @@ class ExerciseArguments(Arguments):
 Name = Annotated[str, Argument(completes=names(exercises.names), metavar="NAME")]
 
 
-def list_exercises() -> None:
+def list_exercises(*, lang: Language | None = None) -> None:
     """List the exercises."""
-    language = usual_language(os.environ)
+    language = lang or usual_language(os.environ)
     columns = [said("exercise"), said("chapter"), said("question"), said("here")]
     with speaking(language):
         table = console.plain_table(list(map(translate, columns)))
@@ -86,6 +86,8 @@ def start(
         ),
     ],
     folder: Path | None = None,
+    *,
+    lang: Language | None = None,
 ) -> None:
     """Copy an exercise into a new folder.
 
@@ -95,7 +97,7 @@ def start(
     made = exercises.start(name, folder)
     questions = [console.relative(path) for path in sorted(made.glob("README*.md"))]
     files = listed(questions or [console.relative(made)])
-    with speaking(usual_language(os.environ)):
+    with speaking(lang or usual_language(os.environ)):
         console.print_line(say("The question is in {files}.", files=files))
 
 

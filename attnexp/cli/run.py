@@ -15,7 +15,7 @@ from attnexp.config.unknown import UnknownSettingError
 from attnexp.config.words import check_unused, say_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
-from attnexp.core.language import say, speaking, usual_language
+from attnexp.core.language import say, speaking, stored, translate, usual_language
 from attnexp.runs.files import FIGURES, SUMMARY
 from attnexp.runs.lock import TakenOverError, hold
 from attnexp.runs.run_status import Status
@@ -149,13 +149,14 @@ def show_run(folder: Path, summary: Summary) -> None:
     with speaking(usual_language(os.environ)):
         table = console.plain_table([say("metric"), say("value")], right=[say("value")])
         more = len(run.metrics) - len(shown)
+        notes = [translate(stored(note)) for note in run.summary.notes]
         elsewhere = say("{count} more metrics are in {file}", count=more, file=SUMMARY)
     for name, value in shown.items():
         table.add_row(name, console.number_text(value))
     console.screen.out.print(table)
     if more:
         console.print_line(elsewhere)
-    for note in run.summary.notes:
+    for note in notes:
         console.warn(note)
     console.screen.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)
     pictures = sorted((folder / FIGURES).glob("*.png"))

@@ -19,6 +19,11 @@ TABLE = Path(__file__).resolve().with_suffix(".yaml")
 
 Value = TypeVar("Value")
 
+SENTENCE = 18
+"""The fewest characters of a form, without its places, that tell a sentence from other texts."""
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
 _LANGUAGE = ContextVar("language", default=LANGUAGES[0])
 
 
@@ -56,6 +61,33 @@ def said(form: str, /, **values: object) -> Text:
         return form.format(**{name: in_language(one, language) for name, one in values.items()})
 
     return Text(filled(form, "en"), lambda: filled(table()[form], "zh"))
+
+
+def stored(text: str) -> Text:
+    """Return a sentence that was stored in English in both languages.
+
+    Its Chinese is that of the longest form of the table that fits it, with Chinese values. A
+    sentence without such a form is in English in both languages.
+    """
+
+    def chinese() -> str:
+        for form in sorted(table(), key=len, reverse=True):
+            if len(_PLACE.sub("", form)) >= SENTENCE and (found := _pattern(form).fullmatch(text)):
+                values = {name: stored(value).zh() for name, value in found.groupdict().items()}
+                return table()[form].format(**values)
+        return text
+
+    return Text(text, chinese)
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """Return the pattern of the texts that a form makes."""
+    whole = ""
+    for i, part in enumerate(_PLACE.split(form)):
+        again = f"(?P<{part}>" in whole
+        whole += (f"(?P={part})" if again else f"(?P<{part}>.+)") if i % 2 else re.escape(part)
+    return re.compile(whole, re.DOTALL)
 
 
 def capitalized(text: Phrase) -> Phrase:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnexp.core import console
 from attnexp.core.console import setting_text
 from attnexp.core.errors import RequestError
-from attnexp.core.language import Phrase, joined, numbered, said
+from attnexp.core.language import Phrase, joined, numbered, said, stored
 from attnexp.plots.charts import (
     CurveChart,
     SeedCurve,
@@ -332,7 +332,7 @@ def _configuration(one: Configuration) -> Rerun:
         first.choices,
         [(path, setting_text(value)) for path, value in first.settings.items()],
         sorted(set(map(_code, summaries))),
-        sorted({note for summary in summaries for note in summary.notes}),
+        list(map(stored, sorted({note for summary in summaries for note in summary.notes}))),
     )
 
 

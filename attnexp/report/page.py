@@ -184,7 +184,7 @@ class Rerun(Struct, frozen=True):
     choices: Mapping[str, str]
     settings: Sequence[tuple[str, str]]
     code: Sequence[str]
-    notes: Sequence[str]
+    notes: Sequence[Phrase]
 
 
 class Leaf(Struct, frozen=True, omit_defaults=True):

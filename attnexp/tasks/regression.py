@@ -21,6 +21,7 @@ from attnexp.attention.statistics import (
     support,
 )
 from attnexp.core.batch import Batch, Prediction, RegressionSpec, allowed_keys, in_units
+from attnexp.core.language import said
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, require_sound_weights
 from attnexp.tasks.response import as_rows, response, x_names
@@ -228,15 +229,18 @@ class Regression(Task):
         metrics = measured({metric.name: metric for metric in METRICS}, fit)
         notes = _notes(fit, metrics, train, test)
         if model.compares_products and metrics["test_mse"] > POOR * metrics["baseline_mse"]:
-            notes.append(
+            note = said(
                 "this score is made of products of x, which do not tell which points are near: "
-                "add arch.features=16 to the command, and it compares 16 learned features of x"
+                "add {setting} to the command, and it compares 16 learned features of x",
+                setting="arch.features=16",
             )
+            notes.append(note.en)
         if uniform:
-            notes.append(
+            note = said(
                 "the attention is uniform after training: this run has collapsed to average "
                 "pooling, and its score has learned nothing"
             )
+            notes.append(note.en)
         return Evaluation(
             metrics=metrics,
             rows=_rows(answer, test, spec),
@@ -370,29 +374,44 @@ def _notes(fit: Fit, metrics: Mapping[str, float], train: Batch, test: Batch) ->
     """Return notes on an unusual fit, and on metrics that cover only a part of the points."""
     notes = []
     if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
-        notes.append(
-            "test_mse is above baseline_mse: always answering with the mean of the training "
-            "values would be better"
+        note = said(
+            "{metric} is above {baseline}: always answering with the mean of the training values "
+            "would be better",
+            metric="test_mse",
+            baseline="baseline_mse",
         )
+        notes.append(note.en)
     empty = int((fit.attention.sums == 0).sum())
     if empty:
-        notes.append(
-            f"{empty} of {fit.attention.sums.numel()} test queries have no training point in "
-            "reach: they are answered as arch.empty says"
+        note = said(
+            "{count} of {all} test queries have no training point in reach: they are answered as "
+            "{setting} says",
+            count=empty,
+            all=fit.attention.sums.numel(),
+            setting="arch.empty",
         )
+        notes.append(note.en)
     points, drawn = train.queries[..., 0].numel(), fit.loo_errors.numel()
     if drawn < points:
         error = float(fit.loo_errors.square().std()) / math.sqrt(drawn)
-        notes.append(
-            f"loo_mse is the mean over {drawn:,} of {points:,} training points, drawn at random: "
-            f"its standard error is {error:.2g}"
+        note = said(
+            "{metric} is the mean over {count} of {all} training points, drawn at random: its "
+            "standard error is {error}",
+            metric="loo_mse",
+            count=f"{drawn:,}",
+            all=f"{points:,}",
+            error=f"{error:.2g}",
         )
+        notes.append(note.en)
     asked = fit.attention.sums.shape[-1]
     if asked < test.queries.shape[1]:
-        notes.append(
-            f"the metrics of the attention map are means over {asked:,} of "
-            f"{test.queries.shape[1]:,} test queries, evenly spaced"
+        note = said(
+            "the metrics of the attention map are means over {count} of {all} test queries, "
+            "evenly spaced",
+            count=f"{asked:,}",
+            all=f"{test.queries.shape[1]:,}",
         )
+        notes.append(note.en)
     queries, keys = (len(places) for places in _kept(test))
     if queries < test.queries.shape[1] or keys < test.keys.shape[1]:
         notes.append(

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from attnexp.architectures.base import Architecture
+from attnexp.core.language import said
 from attnexp.data.base import Dataset
 from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
@@ -61,7 +62,7 @@ def trainable(model: Architecture) -> bool:
 def nothing_to_train(run: PreparedRun) -> str:
     """Return why training would change nothing, or an empty text if it would change something."""
     if not trainable(run.model):
-        return f"model={run.chosen['model']} has no parameters here"
+        return said("{model} has no parameters here", model=f"model={run.chosen['model']}").en
     example = run.dataset.train.select(slice(1))
     with run.precision.autocast():
         loss = run.task.loss(run.model(example), example)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.kernel_regression import KernelRegression
+from attnexp.core.language import said
 from attnexp.runs.summary import Tried, WidthCheck
 from attnexp.scores.base import Score
 from attnexp.tasks.regression import LARGE, Regression, left_out_points
@@ -234,12 +235,17 @@ def sentences(check: WidthCheck) -> list[str]:
     if check.epoch is not None:
         (width, error), (other, lower) = check.trained, check.found
         had = "that is not a number" if error is None else f"{error:.3g}"
-        told.append(
-            f"training had ended at width {width:.3g}, error {had}; {lower:.3g} was found at "
-            f"{other:.3g}"
+        note = said(
+            "training had ended at width {width}, error {error}; {found} was found at {other}",
+            width=f"{width:.3g}",
+            error=had,
+            found=f"{lower:.3g}",
+            other=f"{other:.3g}",
         )
+        told.append(note.en)
     if check.nearest:
-        told.append("the error falls as the width of the kernel goes to 0: nearest neighbours")
+        note = said("the error falls as the width of the kernel goes to 0: nearest neighbours")
+        told.append(note.en)
     if told and check.points < check.whole:
         told[-1] += f" (of the widths tried on {check.points:,} of {check.whole:,} points)"
     return told

@@ -19,6 +19,7 @@ from attnexp.core.language import (
     said,
     say,
     speaking,
+    stored,
     translate,
 )
 
@@ -70,8 +71,8 @@ def test_every_text_that_is_said_is_in_the_table_and_no_other():
     assert [form for form in TEXTS if form not in used] == []
 
 
-def test_the_table_has_at_most_389_texts():
-    assert len(TEXTS) <= 389
+def test_the_table_has_at_most_399_texts():
+    assert len(TEXTS) <= 399
 
 
 @pytest.mark.parametrize("form", TEXTS)
@@ -96,6 +97,27 @@ def test_a_text_is_english_and_knows_its_chinese():
     text = said("{rows} has {extreme}, {value}", rows="dot", extreme=lowest, value=1)
     assert text.en == "dot has the lowest mse, 1"
     assert text.zh() == "dot 的 mse 最低，为 1"
+
+
+@pytest.mark.parametrize(
+    ("note", "chinese"),
+    [
+        (
+            "nothing was trained: model=gaussian has no parameters here",
+            "没有训练：model=gaussian 在这里没有参数",
+        ),
+        ("a sentence that no form of the table fits", None),
+        ("7 of 50 test queries have no training point in reach: they are answered as x says", None),
+    ],
+)
+def test_a_stored_sentence_is_chinese_by_the_form_that_it_fits(note, chinese):
+    assert stored(note).en == note
+    if chinese is not None:
+        assert stored(note).zh() == chinese
+    elif note[0].isdigit():
+        assert {*re.findall(r"\w+", stored(note).zh(), re.ASCII)} == {"50", "7", "x"}
+    else:
+        assert stored(note).zh() == note
 
 
 def test_texts_are_joined_in_both_languages():

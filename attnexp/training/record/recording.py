@@ -15,6 +15,7 @@ from torch import Tensor
 from attnexp.architectures.recurrence.native.library import use
 from attnexp.core import console
 from attnexp.core.errors import refusal
+from attnexp.core.language import said
 from attnexp.runs import files, lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now
@@ -146,7 +147,7 @@ class Recording:
         if why := nothing_to_train(run):
             self.idle = True
             console.print_line(f"nothing to train: {why}")
-            self.notes.append(f"nothing was trained: {why}")
+            self.notes.append(said("nothing was trained: {why}", why=why).en)
 
     def resume(self, make: Callable[[State | None], Work]) -> Work:
         """Return the result of `make` for the checkpoint's state, or for None to begin anew."""
