@@ -81,8 +81,8 @@ MOST_LINES = {
     "cards": 1_106,
     "claims": 898,
     "attend": 385,
-    "course": 552,
-    "cli": 2_447,
+    "course": 563,
+    "cli": 2_444,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -134,12 +134,7 @@ def main(
     collected = collect_asked(paths, results_version)
     say_left_out(collected)
     if not collected.runs:
-        below = ", ".join(map(str, paths)) or OUTPUTS
-        if results_version != RESULTS_VERSION:
-            raise RequestError(
-                f"there are no runs of results version {results_version} below {below}"
-            )
-        _say_empty(below, gathered, output)
+        _say_empty(", ".join(map(str, paths)) or OUTPUTS, results_version, gathered, output)
         return
     frame = make_frame(collected.runs, asked_names(labels, collected.runs))
     if where:
@@ -172,11 +167,13 @@ def _end(report: Report, is_printed: bool) -> None:
         raise CommandEnded(code)
 
 
-def _say_empty(below: str, gathered: GatheredOptions, output: Output) -> None:
+def _say_empty(below: str, version: int, gathered: GatheredOptions, output: Output) -> None:
     """Say that there are no runs. Output in JSON is a report without rows.
 
-    Raises RequestError with --require.
+    Raises RequestError with --require, and for another results version than that of new runs.
     """
+    if version != RESULTS_VERSION:
+        raise RequestError(f"there are no runs of results version {version} below {below}")
     if gathered.require:
         raise RequestError(f"--require: there are no runs below {below}")
     sentence = f"There are no runs below {below} yet: `attnexp` makes one."

@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attnexp.claims.claim import read_claim
+from attnexp.claims.evidence import Evidence
 from attnexp.claims.stored import evidence_of, prediction_digest, read_predictions
 from attnexp.core.language import said
 from attnexp.course.comparison import LEAST_SEEDS, enough_seeds
@@ -46,19 +47,7 @@ def check_forecast(
         sentence = said("the prediction was stored before the first run, on {time}", time=time)
     fine = [each.digest for each in stored] == [now] and not stored[0].after_runs
     yield Check("prediction", fine, sentence)
-    numbers = [float(text) for text in NUMBER.findall(stored[0].says)]
-    given = answer.predicted
-    if given is None:
-        sentence = missing_number("predicted")
-    else:
-        sentence = said(
-            "{answer} {is_it} in the stored prediction: {prediction}",
-            answer=f"`predicted: {given:g}`",
-            is_it=is_or_not(given in numbers),
-            prediction=stored[0].says,
-        )
-    yield Check("predicted", given is not None and given in numbers, sentence)
-
+    yield _predicted(answer.predicted, stored[0].says)
     if claim.needs_user_code:
         sentence = said("the decision of the claim must be one of {program}", program="attnexp")
         yield Check("runs", False, sentence)
@@ -68,16 +57,37 @@ def check_forecast(
     yield enough_seeds("runs", len(values))
     if len(values) < LEAST_SEEDS:
         return
-    spread = evidence.sample(asked.number).spread
+    yield from _measured(asked.number, evidence, values, answer)
+    right = answer.verdict == claim.verdict(evidence).word
+    given, is_it = f"`verdict: {answer.verdict}`", is_or_not(right)
+    sentence = said("{answer} {is_it} that of the claim", answer=given, is_it=is_it)
+    yield Check("verdict", right, sentence)
+
+
+def _predicted(given: float | None, prediction: str) -> Check:
+    """Return whether an answer has a number of the stored prediction."""
+    if given is None:
+        return Check("predicted", False, missing_number("predicted"))
+    right = given in [float(text) for text in NUMBER.findall(prediction)]
+    sentence = said(
+        "{answer} {is_it} in the stored prediction: {prediction}",
+        answer=f"`predicted: {given:g}`",
+        is_it=is_or_not(right),
+        prediction=prediction,
+    )
+    return Check("predicted", right, sentence)
+
+
+def _measured(
+    number: str, evidence: Evidence, values: Sequence[float], answer: ExerciseAnswer
+) -> Iterator[Check]:
+    """Yield whether an answer has the mean over seeds of a number, and an interval of it."""
+    spread = evidence.sample(number).spread
     mean, half = math.fsum(values) / len(values), student_reach(values, LEVEL, overlap=0.0)
-    means = {said("the mean of {number} over seeds", number=asked.number): [mean]}
+    means = {said("the mean of {number} over seeds", number=number): [mean]}
     ends = {said("Student's 95% interval of it"): [mean - half, mean + half]}
     if spread.low is not None and spread.high is not None:
         ends[said("the interval of it in the record")] = [spread.low, spread.high]
     reach = reach_of(mean, half)
     yield stated("measured", [answer.measured], means, reach)
     yield stated("interval", [answer.low, answer.high], ends, reach)
-    right = answer.verdict == claim.verdict(evidence).word
-    stated_one, is_it = f"`verdict: {answer.verdict}`", is_or_not(right)
-    sentence = said("{answer} {is_it} that of the claim", answer=stated_one, is_it=is_it)
-    yield Check("verdict", right, sentence)

@@ -62,10 +62,22 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
         return
 
     sign = -1 if chosen.better.get(asked.metric) == "lower" else 1
+    yield from _answered(asked.metric, found, sign, answer)
+
+
+def _answered(
+    metric: str,
+    found: Mapping[int, Mapping[int, tuple[float, float]]],
+    sign: int,
+    answer: ExerciseAnswer,
+) -> Iterator[Check]:
+    """Yield whether an answer has the head of each seed, and the difference without them.
+
+    `found` has what `_without` returns, by seed. The metric is worst where it is `sign` least.
+    """
     worst = {seed: _worst(own, sign) for seed, own in found.items()}
     given = answer.heads or {}
     wrong = [seed for seed, heads in worst.items() if given.get(seed) not in heads]
-    metric = asked.metric
     head = said("the head without which {metric} on the validation set is worst", metric=metric)
     sentence = said("named at each seed: {head}", head=head)
     if not given:
@@ -77,7 +89,7 @@ def check_heads(asked: Heads, runs: Sequence[Run], answer: ExerciseAnswer) -> It
         named = {s: given[s] if given.get(s) in heads else heads[0] for s, heads in worst.items()}
         changes = [found[seed][head][1] for seed, head in named.items()]
         name = said(
-            "the mean of {metric} without the head of each seed minus with it", metric=asked.metric
+            "the mean of {metric} without the head of each seed minus with it", metric=metric
         )
         yield from stated_difference(answer, name, fmean(changes), changes, {})
 

@@ -64,7 +64,7 @@ def test_a_damaged_run_is_one_sentence(run: Path, name: str):
 
 
 def test_a_missing_run_and_missing_attention_are_said(tmp_path, regression_run):
-    with pytest.raises(RequestError, match=r"holds no summary\.json"):
+    with pytest.raises(RequestError, match=r"is not there: give the folder of a run"):
         load_run(tmp_path / "nowhere")
     run = load_run(regression_run())
     (run.folder / files.ATTENTION).unlink()

@@ -130,7 +130,7 @@ def test_one_row_has_a_floor_too(sweep_of):
     values = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     sd = np.std(values, ddof=1) * np.sqrt(2)
     (text,) = floor(sweep_of({"a": values}))
-    assert f"standard deviation {sd:.4g}." in text
+    assert f" is {sd:.4g}." in text
     numbers = [f"{sd * detectable(n, LOWER.level_at(n)):.4g}" for n in (6, 10, 20)]
     assert (
         f"6, 10 and 20 seeds show in 7 of 10 tables or more is {', '.join(numbers[:2])} and" in text
@@ -141,7 +141,7 @@ def test_one_row_has_a_floor_too(sweep_of):
 def test_the_floor_of_several_rows_is_of_their_paired_differences(sweep_of):
     one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     (text,) = floor(sweep_of({"a": one, "b": (np.array(one) + [1, 2] * 3).tolist()}))
-    assert f"standard deviation {np.std([1, 2] * 3, ddof=1):.4g}." in text
+    assert f" is {np.std([1, 2] * 3, ddof=1):.4g}." in text
 
 
 def test_seeds_that_do_not_differ_have_no_floor(sweep_of):
