@@ -82,7 +82,7 @@ MOST_LINES = {
     "claims": 898,
     "attend": 385,
     "course": 563,
-    "cli": 2_444,
+    "cli": 2_439,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

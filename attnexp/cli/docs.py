@@ -86,13 +86,12 @@ def main(
     own = documents(lang or usual_language(os.environ))
     pages = documents() | own
     if page is None:
-        with speaking(lang or usual_language(os.environ)):
+        with speaking(lang):
             table = console.plain_table([say("page"), say("about")])
-            groups = {translate(group).upper(): names for group, names in GROUPS.items()}
-        for group, names_of_group in groups.items():
-            table.add_row(group)
-            for name in filter(pages.__contains__, names_of_group.split()):
-                table.add_row(name, escape(summary(pages[name].read_text(encoding="utf-8"))))
+            for group, names_of_group in GROUPS.items():
+                table.add_row(translate(group).upper())
+                for name in filter(pages.__contains__, names_of_group.split()):
+                    table.add_row(name, escape(summary(pages[name].read_text(encoding="utf-8"))))
         console.screen.out.print(table)
         return
     name = Path(page).stem

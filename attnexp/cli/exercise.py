@@ -16,7 +16,7 @@ from attnexp.cli.candidates import names
 from attnexp.cli.parser import Argument, Arguments, summary
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
-from attnexp.core.language import in_language, said, say, speaking, translate, usual_language
+from attnexp.core.language import in_language, say, speaking, usual_language
 from attnexp.course import exercise_file as exercises
 from attnexp.course.exercise_file import Check
 from attnexp.tables.grid import listed
@@ -66,9 +66,8 @@ Name = Annotated[str, Argument(completes=names(exercises.names), metavar="NAME")
 def list_exercises(*, lang: Language | None = None) -> None:
     """List the exercises."""
     language = lang or usual_language(os.environ)
-    columns = [said("exercise"), said("chapter"), said("question"), said("here")]
     with speaking(language):
-        table = console.plain_table(list(map(translate, columns)))
+        table = console.plain_table([say("exercise"), say("chapter"), say("question"), say("here")])
         for name in exercises.names():
             exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
             question = exercises.question(name, language)
@@ -97,7 +96,7 @@ def start(
     made = exercises.start(name, folder)
     questions = [console.relative(path) for path in sorted(made.glob("README*.md"))]
     files = listed(questions or [console.relative(made)])
-    with speaking(lang or usual_language(os.environ)):
+    with speaking(lang):
         console.print_line(say("The question is in {files}.", files=files))
 
 
@@ -166,7 +165,7 @@ def check(
             sys.stdout.write(json.dumps({"exercise": None, **known, "checks": []}) + "\n")
         raise
     failed = sum(not each.passed for each in checks)
-    with speaking(lang or usual_language(os.environ)):
+    with speaking(lang):
         text = say(
             "not yet: {failed} of {count} checks have not passed", failed=failed, count=len(checks)
         )

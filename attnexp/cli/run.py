@@ -1,6 +1,5 @@
 """`attnexp` without a verb: a run, a sweep, or one of Hydra's own questions."""
 
-import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from attnexp.config.unknown import UnknownSettingError
 from attnexp.config.words import check_unused, say_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
-from attnexp.core.language import say, speaking, stored, translate, usual_language
+from attnexp.core.language import say, speaking, stored, translate
 from attnexp.runs.files import FIGURES, SUMMARY
 from attnexp.runs.lock import TakenOverError, hold
 from attnexp.runs.run_status import Status
@@ -109,7 +108,7 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
 
 def _show_again(job: Job, summary: Summary) -> None:
     """Show a run that has finished before."""
-    with speaking(usual_language(os.environ)):
+    with speaking():
         console.print_line(
             say(
                 "This run has finished before on {device}; {setting} runs it again.",
@@ -146,18 +145,15 @@ def show_run(folder: Path, summary: Summary) -> None:
 
     run = Run(str(folder), summary)
     shown = {name: value for name, value in run.metrics.items() if run.is_headline(name)}
-    with speaking(usual_language(os.environ)):
+    with speaking():
         table = console.plain_table([say("metric"), say("value")], right=[say("value")])
-        more = len(run.metrics) - len(shown)
-        notes = [translate(stored(note)) for note in run.summary.notes]
-        elsewhere = say("{count} more metrics are in {file}", count=more, file=SUMMARY)
-    for name, value in shown.items():
-        table.add_row(name, console.number_text(value))
-    console.screen.out.print(table)
-    if more:
-        console.print_line(elsewhere)
-    for note in notes:
-        console.warn(note)
+        for name, value in shown.items():
+            table.add_row(name, console.number_text(value))
+        console.screen.out.print(table)
+        if more := len(run.metrics) - len(shown):
+            console.print_line(say("{count} more metrics are in {file}", count=more, file=SUMMARY))
+        for note in run.summary.notes:
+            console.warn(translate(stored(note)))
     console.screen.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)
     pictures = sorted((folder / FIGURES).glob("*.png"))
     for picture in pictures:

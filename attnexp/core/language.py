@@ -1,5 +1,6 @@
 """The languages of pictures and pages: fixed texts in English and, by language.yaml, in Chinese."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -147,9 +148,12 @@ def usual_language(environment: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Let `say` and `translate` return texts in one of `LANGUAGES` inside the block."""
-    token = _LANGUAGE.set(language)
+def speaking(language: str | None = None) -> Iterator[None]:
+    """Let `say` and `translate` return texts in one of `LANGUAGES` inside the block.
+
+    By default it is the language of the locale.
+    """
+    token = _LANGUAGE.set(language or usual_language(os.environ))
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from attnexp.core import console
 from attnexp.core.errors import first_line
-from attnexp.core.language import said, say, speaking, translate, usual_language
+from attnexp.core.language import said, say, speaking, translate
 from attnexp.runs.files import FIGURES, UnreadableRunError, file_word
 from attnexp.runs.folder import Run
 from attnexp.runs.key import NEUTRAL, RESULTS_VERSION
@@ -127,7 +127,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
         run = shlex.quote(console.relative(ended[0].folder))
         commands[f"attnexp plot {run}"] = said("the pictures of one run")
         commands[f"attnexp report{where}"] = said("one page with tables, curves and attention")
-    with speaking(usual_language(os.environ)):
+    with speaking():
         for command, what in commands.items():
             console.print_line(f"  {command}  # {translate(what)}")
 
@@ -186,7 +186,7 @@ def draw_pictures(folders: Sequence[Path], into: Path) -> None:
 
 def _show_counts(statuses: Iterable[Status], word: Callable[[Status], str]) -> None:
     counts = Counter(statuses)
-    with speaking(usual_language(os.environ)):
+    with speaking():
         table = console.plain_table([say("status"), say("jobs")], right=[say("jobs")])
     for status in Status:
         if counts[status]:

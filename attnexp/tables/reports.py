@@ -1,6 +1,5 @@
 """The reports: runs one by one, and configurations with their results and costs."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,6 @@ from attnexp.core.language import (
     joined,
     said,
     speaking,
-    usual_language,
 )
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
@@ -48,7 +46,7 @@ Recorder = Callable[[ResultsTable, TableEntry], dict[str, object]]
 def show_configurations(folders: Sequence[str]) -> None:
     """Print the tables of the runs in the folders, in the language of the locale."""
     frame = sort_runs(make_frame(collect(folders).runs), None)
-    with speaking(usual_language(os.environ)):
+    with speaking():
         show(configurations_report(frame, TableRequest(limit=ROWS)))
 
 
