@@ -73,7 +73,7 @@ MOST_LINES = {
     "trackers": 184,
     "imported": 813,
     "training": 2_084,
-    "config": 1_930,
+    "config": 1_929,
     "sweeps": 1_923,
     "notebooks": 104,
     "probe": 864,

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NoReturn
 
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
@@ -324,7 +325,11 @@ def make_parser() -> ArgumentParser:
 
 
 def start(config_dir: str | None, command: str | None = None) -> "ComposingHydra":
-    """Start Hydra with the user's configuration folder searched before attnexp's."""
+    """Start Hydra with the user's configuration folder searched before attnexp's.
+
+    Nothing is left of an earlier command of this process: Hydra keeps the configuration that
+    `--cfg` and `--info` composed.
+    """
     choose_defaults()
     folder = None if config_dir is None else Path(config_dir)
     search_path = create_config_search_path(str(conf_dir()))  # finds plugins, the user's not yet
@@ -334,6 +339,7 @@ def start(config_dir: str | None, command: str | None = None) -> "ComposingHydra
         search_path.prepend("command-line", place, SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()
+    HydraConfig.instance().cfg = None
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
     register_resolver("hydra_override_dirname", dirname_as)  # Hydra 1.4's resolves
     GlobalHydra.instance().initialize(hydra)
@@ -403,9 +409,7 @@ class Loader(ConfigLoaderImpl):
     ) -> CachingConfigRepository:
         """Return a caching repository of the files that these overrides choose from."""
         with composing():
-            found: CachingConfigRepository
-            _, found = self._parse_overrides_and_create_caching_repo(config_name, overrides)
-            return found
+            return self._parse_overrides_and_create_caching_repo(config_name, overrides)[1]
 
 
 class ComposingHydra(Hydra):

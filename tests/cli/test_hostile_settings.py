@@ -107,6 +107,15 @@ def test_what_cannot_be_is_refused_by_name(line, sentence, tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("question", ["--cfg job", "--cfg hydra", "--info config", "--help"])
+def test_a_question_before_changes_nothing_of_a_command(question, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_here(question.split(" "), SECONDS).code == 0
+    words = ["-m", "--dry-run", "hydra/job_logging=${hydra:job.name}"]  # no job runs yet
+    outcome = run_here(words, SECONDS)
+    assert (outcome.code, outcome.out) == (2, "")
+
+
 SWEPT = b"# @package _global_\nhydra: {sweeper: {params: {3: x}}}\n"
 
 
