@@ -66,7 +66,7 @@ MOST_LINES = {
     "data": 2_298,
     "tasks": 1_000,
     "runs": 2_002,
-    "select": 1_126,
+    "select": 1_125,
     "tables": 2_675,
     "plots": 2_187,
     "report": 515,
@@ -75,14 +75,14 @@ MOST_LINES = {
     "training": 2_084,
     "config": 1_929,
     "sweeps": 1_923,
-    "notebooks": 104,
+    "notebooks": 102,
     "probe": 864,
     "tracing": 307,
     "cards": 1_106,
-    "claims": 898,
+    "claims": 891,
     "attend": 385,
     "course": 563,
-    "cli": 2_439,
+    "cli": 2_437,
 }
 
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}

@@ -13,7 +13,7 @@ from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import AT, numbers_of, require_number
 from attnexp.select.sample import Sample, sample_of_row, with_diverged
-from attnexp.select.where import matching
+from attnexp.select.where import fitting
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.scaled import mean
 
@@ -67,7 +67,7 @@ class Evidence:
 
     def chosen(self, where: str | None) -> Frame:
         """Return the runs that fit a test, all for None. Raises RequestError if none fits."""
-        return _fitting(self.frame, where)
+        return fitting(self.frame, where)
 
     def sample(self, number: str, where: str | None = None) -> Sample:
         """Return a number by seed, for the runs that fit a test. See `samples`."""
@@ -93,7 +93,7 @@ class Evidence:
             return Sample(number, points)
         if self.runs and all(run.summary.diverged for run in self.runs):
             raise RequestError(f"all {len(self.runs)} runs diverged: none has {number}")
-        return sample_of_row(_fitting(require_number(self.frame, number), where), number)
+        return sample_of_row(fitting(require_number(self.frame, number), where), number)
 
     def rates(self) -> str:
         """Return the learning rates of the rows, and whether they were tuned, as text.
@@ -134,16 +134,6 @@ class Evidence:
         for run in self.runs:
             found |= dict.fromkeys(run.epochs)
         return list(found | dict.fromkeys(numbers_of(self.runs)))
-
-
-def _fitting(frame: Frame, where: str | None) -> Frame:
-    """Return the runs that fit a test, all for None. Raises RequestError if none fits."""
-    if where is None:
-        return frame
-    chosen = frame.only(matching(frame, where))
-    if not len(chosen):
-        raise RequestError(f"none of the {len(frame)} runs fits {where}")
-    return chosen
 
 
 def _is_mechanism(name: str, differing: Sequence[str]) -> bool:

@@ -129,7 +129,8 @@ def main(
     from attnexp.select.names import resolve_name
     from attnexp.select.number import with_numbers
     from attnexp.select.reference import numbered
-    from attnexp.select.selection import fitting, say_left_out
+    from attnexp.select.selection import say_left_out
+    from attnexp.select.where import fitting
 
     collected = collect_asked(paths, results_version)
     say_left_out(collected)
@@ -137,9 +138,7 @@ def main(
         _say_empty(", ".join(map(str, paths)) or OUTPUTS, results_version, gathered, output)
         return
     frame = make_frame(collected.runs, asked_names(labels, collected.runs))
-    if where:
-        frame = fitting(frame, where)
-    frame = with_numbers(frame, [*metric, (sort or "").removeprefix("-")])
+    frame = with_numbers(fitting(frame, where), [*metric, (sort or "").removeprefix("-")])
     metrics = [resolve_name(name, frame.metrics, "metric", LISTING) for name in metric]
     if limit is None:
         limit = ROWS if output.on_screen else 0

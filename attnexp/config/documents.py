@@ -65,7 +65,7 @@ def _mistake(error: Exception) -> str:
     if unlike is None:
         return text
     names, given, field = unlike.groups()
-    words = [WORDS.get(name, name) for name in names.replace("null", "NoneType").split(" | ")]
+    words = [WORDS.get(name, name) for name in names.split(" | ")]
     got = "nothing" if given == "null" else WORDS.get(given, given)
     return f"{field or 'the file'} must be {choices_text(words)}, got {got}"
 

@@ -192,7 +192,7 @@ def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
     literals = [str(c) for each in options if get_origin(each) is Literal for c in get_args(each)]
     expected = re.match(r"Expected `([^`]+)`( of length \d+)?", error)
     names = (
-        expected[1].replace("null", "NoneType").split(" | ")
+        expected[1].split(" | ")
         if expected
         else [each.__name__ for each in options if isinstance(each, type)]
     )

@@ -8,7 +8,6 @@ from attnexp.core.errors import RequestError, choices_text
 from attnexp.notebooks.notebook_run import NotebookRun
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.select.collect import collect_asked
-from attnexp.select.selection import none_fits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +40,10 @@ class NotebookRuns(tuple[NotebookRun, ...]):
 
         Raises RequestError for a test that makes no sense, and one that no run fits.
         """
-        from attnexp.select.where import matching
+        from attnexp.select.where import fitting
 
-        fits = matching(self._frame, test)
-        if not fits.any():
-            raise RequestError(none_fits(self._frame, test))
-        found = NotebookRuns(run for run, fit in zip(self, fits, strict=True) if fit)
+        fits = {run.path for run in fitting(self._frame, test).runs}
+        found = NotebookRuns(run for run in self if run.path in fits)
         found.skipped = self.skipped
         return found
 

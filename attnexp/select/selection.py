@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attnexp.core import console
-from attnexp.core.errors import RequestError, nearest_text, shortened
+from attnexp.core.errors import RequestError, shortened
 from attnexp.runs.folder import Run
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.select.collect import OUTPUTS, Collected, collect_asked
-
-if TYPE_CHECKING:
-    from attnexp.select.frame import Frame
 
 MOST_REASONS = 3
 """The most reasons in a line."""
@@ -38,29 +34,9 @@ def selected(
     if where is None:
         return collected.runs
     from attnexp.select.frame import make_frame
+    from attnexp.select.where import fitting
 
     return fitting(make_frame(collected.runs), where).runs
-
-
-def fitting(frame: "Frame", where: str) -> "Frame":
-    """Return the frame of the runs that fit a test. Raises RequestError if none does."""
-    from attnexp.select.where import matching
-
-    found = frame.only(matching(frame, where))
-    if not len(found):
-        raise RequestError(f"--where: {none_fits(frame, where)}")
-    return found
-
-
-def none_fits(frame: "Frame", where: str) -> str:
-    """Return a sentence that no run fits a test, with the value nearest to an unknown one."""
-    from attnexp.select.where import tokens
-
-    values = {str(value) for name in frame.choices for value in frame.data[name]}
-    known = values.union(frame.data)
-    asked = [token.text for token in tokens(where) if token.kind in ("word", "quoted")]
-    near = [nearest_text(text, values) for text in asked if text not in known]
-    return f"none of the {len(frame)} runs fits {where}.{''.join(near)}".removesuffix(".")
 
 
 def say_left_out(collected: Collected, verb: str = "results") -> None:

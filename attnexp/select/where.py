@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, nearest_text
 from attnexp.select.frame import Frame
 from attnexp.select.names import resolve_name
 from attnexp.select.number import with_numbers
@@ -57,6 +57,23 @@ class Token:
     kind: str
     text: str
     place: int
+
+
+def fitting(frame: Frame, test: str | None) -> Frame:
+    """Return the frame of the runs that fit a test, all for None.
+
+    Raises RequestError if none does, with the value nearest to an unknown one, and as `matching`.
+    """
+    if test is None:
+        return frame
+    fits = matching(frame, test)
+    if fits.any():
+        return frame.only(fits)
+    values = {str(value) for name in frame.choices for value in frame.data[name]}
+    known = values.union(frame.data)
+    asked = [token.text for token in tokens(test) if token.kind in ("word", "quoted")]
+    near = "".join(nearest_text(text, values) for text in asked if text not in known)
+    raise RequestError(f"none of the {len(frame)} runs fits {test}.{near}".removesuffix("."))
 
 
 def matching(frame: Frame, test: str) -> Mask:

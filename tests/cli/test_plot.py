@@ -273,7 +273,7 @@ def test_places_without_runs_are_said(tmp_path):
 def test_runs_can_be_chosen_by_a_test(sweep, tmp_path):
     main([str(sweep), "--where", "model.width=2 and seed=1", "--output", str(tmp_path / "out")])
     assert {"attention.png", "fit.png", "loss.png"} <= set(names(tmp_path / "out"))
-    with pytest.raises(RequestError, match="--where: none of the 5 runs fits seed=7"):
+    with pytest.raises(RequestError, match="none of the 5 runs fits seed=7"):
         main([str(sweep), "--where", "seed=7"])
 
 

@@ -183,7 +183,7 @@ def test_only_some_runs_and_only_some_metrics(results: Results):
     assert row == ["boxcar", "sine", "1", "0.41"]
     assert path_of(number) == "outputs/boxcar-1"
     text = results("--where", "model=nope", code=2)
-    assert text == "attnexp: --where: none of the 6 runs fits model=nope\n"
+    assert text == "attnexp: none of the 6 runs fits model=nope\n"
 
 
 def test_a_place_of_a_detail_is_a_number_as_any_other(results: Results, write_run):
