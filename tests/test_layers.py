@@ -53,30 +53,30 @@ PARTS = {
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
-    # A part: its most lines of code. One that rises has a line in CHANGELOG.md.
+    # A part: its most lines of code, without CHOICES. One that rises has a line in CHANGELOG.md.
     "core": 802,
     "version": 1,
     "stats": 720,
-    "scores": 636,
-    "normalizers": 418,
-    "estimators": 335,
-    "attention": 1_117,
-    "architectures": 1_899,
+    "scores": 367,
+    "normalizers": 198,
+    "estimators": 59,
+    "attention": 875,
+    "architectures": 1_142,
     "d2l": 946,
-    "data": 2_298,
-    "tasks": 1_000,
+    "data": 1_016,
+    "tasks": 218,
     "runs": 2_002,
-    "select": 1_125,
-    "tables": 2_675,
+    "select": 1_129,
+    "tables": 2_680,
     "plots": 2_187,
     "report": 515,
-    "trackers": 184,
+    "trackers": 37,
     "imported": 813,
-    "training": 2_084,
+    "training": 1_895,
     "config": 1_929,
-    "sweeps": 1_923,
+    "sweeps": 1_788,
     "notebooks": 102,
-    "probe": 864,
+    "probe": 814,
     "tracing": 307,
     "cards": 1_106,
     "claims": 891,
@@ -85,8 +85,18 @@ MOST_LINES = {
     "cli": 2_437,
 }
 
+MOST_LINES_OF_A_CHOICE = 304
+
 SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "parser", "renaming", "verbs"}
 """The modules of cli that a verb may import; `main` alone starts another verb."""
+
+TARGET = re.compile(r"_target_: (attnexp\S+)\.\w+")
+CHOICES = {
+    PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py")
+    for choice in (PACKAGE.parent / "conf").rglob("*.yaml")
+    for module in TARGET.findall(choice.read_text())
+}
+"""The files of classes that choices of conf/ name: a mechanism adds such a file."""
 
 HYDRA = {"config", "sweeps"}
 """The only parts that know Hydra and OmegaConf."""
@@ -188,10 +198,12 @@ def test_code_lines_are_those_that_do_something():
 def test_no_part_has_more_code_than_its_ceiling():
     """Whether a ceiling may rise is a question of its own, which a line in CHANGELOG.md answers."""
     found = Counter[str]()
-    for path in FILES:
-        found[part_of(path)] += code_lines(ast.parse(path.read_text()))
+    lines = {path: code_lines(ast.parse(path.read_text())) for path in FILES}
+    for path in set(FILES) - CHOICES:
+        found[part_of(path)] += lines[path]
     assert found.keys() == MOST_LINES.keys() == PARTS.keys()
-    assert {part: lines for part, lines in found.items() if lines > MOST_LINES[part]} == {}
+    assert {part: count for part, count in found.items() if count > MOST_LINES[part]} == {}
+    assert {path: lines[path] for path in CHOICES if lines[path] > MOST_LINES_OF_A_CHOICE} == {}
 
 
 LOOK = re.compile(r"\.(exists|is_file|is_dir)\b")

@@ -119,7 +119,7 @@ class Frame:
     @cached_property
     def several(self) -> set[str]:
         """The factors with more than one value. A missing value counts as one."""
-        return {name for name in self.factors if self.data[name].nunique(dropna=False) > 1}
+        return {name for name in self.factors if numbers_of_values(self.data[name]).any()}
 
     @cached_property
     def tuned_by_split(self) -> frozenset[str]:
@@ -173,9 +173,7 @@ class Frame:
 
         Missing values are a group, too. Without columns there is one group.
         """
-        import pandas as pd
-
-        keys = [pd.factorize(self.data[name], use_na_sentinel=False)[0] for name in names]
+        keys = [numbers_of_values(self.data[name]) for name in names]
         return self.data.groupby(keys or [np.zeros(len(self), dtype=int)], sort=False)
 
     def groups(self, names: Iterable[str]) -> "Iterator[Frame]":
@@ -292,6 +290,18 @@ def varying(frame: Frame) -> list[str]:
         if path in frame.several and not depends_only_on(frame, path, within):
             found[path] = None
     return list(found)
+
+
+def numbers_of_values(column: "pd.Series[Any]") -> NDArray[np.intp]:
+    """Return a number for each value of a column, 0 for the first value, 1 for the next other one.
+
+    True is another value than 1, and False than 0. A missing value counts as one.
+    """
+    import pandas as pd
+
+    if {bool} < {*map(type, column)}:
+        column = column.map(lambda value: (value,) if isinstance(value, bool) else value)
+    return pd.factorize(column, use_na_sentinel=False)[0]
 
 
 def depends_only_on(frame: Frame, column: str, others: Sequence[str]) -> bool:

@@ -94,7 +94,8 @@ class TasksTable:
 
 
 def _key(entry: TableEntry) -> tuple[object, ...]:
-    return tuple(entry.row.labels.values())
+    """Return what tells a row apart: True is another value than 1."""
+    return tuple((isinstance(value, bool), value) for value in entry.row.labels.values())
 
 
 def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> TasksTable:
@@ -109,7 +110,7 @@ def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> Task
     option = f"--over {','.join(over)}"
     if twice := [name for name in request.by if name in over]:
         raise RequestError(f"--by {twice[0]}: rows are in a task, and {option} tells tasks apart")
-    groups = {_task_name(own, over): own for own in frame.groups(over)}
+    groups = _by_task(frame, over)
     for name, own in groups.items():
         if mixed := [each for each in differing_data(own) if each not in over]:
             raise RequestError(f"{option}: {name}: runs differ in {mixed[0]}: add it to --over")
@@ -137,9 +138,17 @@ def over_tasks(frame: Frame, over: Sequence[str], request: TableRequest) -> Task
     return TasksTable(over, tasks, empty, names, request.equal_within or 0.0)
 
 
-def _task_name(frame: Frame, over: Sequence[str]) -> str:
-    """Return the values of a task in the columns `over`."""
-    return ", ".join(setting_text(frame.data[each].iat[0]) for each in over)
+def _by_task(frame: Frame, over: Sequence[str]) -> dict[str, Frame]:
+    """Return the frame of each task by its values in the columns `over`.
+
+    The values are written as settings, or in full if two tasks would have one name.
+    """
+    groups = [*frame.groups(over)]
+    values = [[own.data[each].iat[0] for each in over] for own in groups]
+    names = [", ".join(map(setting_text, each)) for each in values]
+    if len({*names}) < len(names):
+        names = [", ".join(map(repr, each)) for each in values]
+    return dict(zip(names, groups, strict=True))
 
 
 def _inside(groups: Sequence[Frame], over: Sequence[str]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the project with all examples applied, and the documents written anew."""
+    """A copy of the project with all examples applied, documents and golden files written anew."""
     copy = tmp_path_factory.mktemp("worked") / "copy"
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout
@@ -31,6 +31,8 @@ def copy(tmp_path_factory):
     for example in EXAMPLES:
         subprocess.run(["git", "apply", "-"], input=example, text=True, cwd=copy, check=True)
     ran(copy, copy, "docs/metrics.py")
+    drawn = ["-m", "pytest", "-q", "--snapshot-update", "tests/plots/test_drawing.py"]
+    ran(copy, copy, *drawn, "-k", "as_it_was")
     return copy
 
 

@@ -17,6 +17,7 @@ from conftest import ROOT
 from matplotlib.image import imread
 from safetensors.numpy import load_file
 
+from attnexp.plots.base import no_figures
 from attnexp.plots.catalogue import PICTURES, drawn
 from attnexp.plots.style import STYLE
 from attnexp.runs.files import ATTENTION, write_tensors
@@ -130,7 +131,9 @@ def runs(regression_run, sequence_run, width_check, tmp_path):
 
 def drawn_of(kind, folder):
     found = collect([folder]).runs
-    subjects = found if kind == "encoding" else comparisons(found)
+    (picture,) = (each for each in PICTURES if each.name == kind)
+    compares = {picture.of_comparison, picture.of_comparisons} != {no_figures}
+    subjects = comparisons(found) if compares else found
     (file, *_) = drawn(subjects, folder / "pictures", kinds=[kind], formats=["svg"])
     return content(file.read_text())
 

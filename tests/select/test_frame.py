@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from imported import python
 
 import attnexp
@@ -63,6 +65,29 @@ def test_combinations_of_values_are_counted(frame):
     assert made.groupby(["model.width"]).ngroups == 2
     assert made.groupby(["model.width", "seed"]).ngroups == 4
     assert made.groupby([]).ngroups == 1
+
+
+VALUES = st.sampled_from([True, False, 1, 0, 1.0, 2, 0.5, None, "true", "True", "1", "0", "None"])
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=12))
+def test_true_is_another_value_than_one(frame, pairs):
+    made = frame(*(({"model.a": a, "model.b": b}, {}) for a, b in pairs))
+
+    def alike(one, other):
+        return (one is other) if bool in (type(one), type(other)) else one == other
+
+    groups: list[list[int]] = []
+    for place, pair in enumerate(pairs):
+        same = (own for own in groups if all(map(alike, pairs[own[0]], pair)))
+        group = next(same, None)
+        groups.append([place]) if group is None else group.append(place)
+    found = [own.data.index.tolist() for own in made.groups(["model.a", "model.b"])]
+    assert found == groups
+    for side, name in enumerate(("model.a", "model.b")):
+        several = not all(alike(pair[side], pairs[0][side]) for pair in pairs)
+        assert (name in made.several) == several
 
 
 def test_a_row_without_parameters_has_no_tuned_rate(frame):

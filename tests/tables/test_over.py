@@ -219,6 +219,21 @@ def test_tasks_that_are_no_data_share_their_seeds(frame):
     assert not [note for note in report(suite_of_data(frame)).notes if "share what" in note]
 
 
+def test_rows_and_tasks_of_values_alike_in_print_stay_apart(frame):
+    tasks = (True, 1, 0.12341, 0.12344)
+    runs = frame(
+        *(
+            run("a", "sine", seed, {"test_mse": seed + bias}, **{"model.of": task, "model.c": bias})
+            for task in tasks
+            for bias in (True, 1, 2)
+            for seed in range(6)
+        )
+    )
+    found = over_report(over_tasks(runs, ("model.of",), TableRequest(by=("model.c",))))
+    assert [(row["model.c"], row["tasks"]) for row in found.records] == [(True, 4), (1, 4), (2, 4)]
+    assert [type(row["model.c"]) for row in found.records] == [bool, int, int]
+
+
 def suite_of_data(frame):
     """A frame of two models on six data sets."""
     return frame(
