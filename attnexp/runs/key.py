@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 from attnexp.runs.settings import without
@@ -87,7 +86,7 @@ def as_now(
 
     Settings that were `MOVED` have their new paths, and those that were `ADDED` neutral values.
     """
-    settings, named = deepcopy(dict(config)), dict(choices)
+    settings, named = dict(config), dict(choices)
     for old, new in MOVED.items():
         settings = _moved(settings, old, new)
     for path, added in ADDED.items():
