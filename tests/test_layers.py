@@ -54,7 +54,7 @@ LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
 MOST_LINES = {
     # A part: its most lines of code, without CHOICES. One that rises has a line in CHANGELOG.md.
-    "core": 802,
+    "core": 805,
     "version": 1,
     "stats": 720,
     "scores": 367,
@@ -67,7 +67,7 @@ MOST_LINES = {
     "tasks": 218,
     "runs": 2_002,
     "select": 1_129,
-    "tables": 2_680,
+    "tables": 2_708,
     "plots": 2_187,
     "report": 515,
     "trackers": 37,

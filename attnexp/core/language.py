@@ -20,6 +20,9 @@ TABLE = Path(__file__).resolve().with_suffix(".yaml")
 
 Value = TypeVar("Value")
 
+BRACKET = "\N{FULLWIDTH RIGHT PARENTHESIS}"
+"""The Chinese bracket, after which there is no blank."""
+
 SENTENCE = 18
 """The fewest characters of a form, without its places, that tell a sentence from other texts."""
 
@@ -61,7 +64,9 @@ def said(form: str, /, **values: object) -> Text:
     def filled(form: str, language: str) -> str:
         return form.format(**{name: in_language(one, language) for name, one in values.items()})
 
-    return Text(filled(form, "en"), lambda: filled(table()[form], "zh"))
+    return Text(
+        filled(form, "en"), lambda: filled(table()[form], "zh").replace(f"{BRACKET} ", BRACKET)
+    )
 
 
 def stored(text: str) -> Text:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attnexp.core.console import count_text, number_text, setting_text
 from attnexp.core.errors import RequestError, none_of
-from attnexp.core.language import said, translate
+from attnexp.core.language import Phrase, capitalized, counted, in_language, joined, said, translate
 from attnexp.select.configurations import differing_data, is_data
 from attnexp.select.frame import Frame, varying
 from attnexp.select.tasks import OverTasks
@@ -30,20 +30,13 @@ from attnexp.tables.reports import label_cell
 from attnexp.tables.required import TOLD_APART, Requirement
 from attnexp.tables.sentences import row_in_list, row_name
 
-CAPTION = (
-    "Rank 1 is ahead of all other rows on every seed; tasks count alike. Ahead: the share of seeds "
-    "on which a row is ahead of {best}{margin}, equal ones half. Net share: the sum of the "
-    "differences in favour of the row over the sum of their sizes. Verdicts hold if tasks and "
-    "seeds were chosen before their results were seen."
-)
-
 HEADS = (
-    Head("tasks", right=True, folds=True),
-    Head("mean rank", right=True, word="mean_rank"),
-    Head("standing"),
-    Head("ahead", right=True),
-    Head("net share", right=True, word="net_share"),
-    Head("better, tied, worse", right=True, word="by_task"),
+    Head(said("tasks"), right=True, folds=True, word="tasks"),
+    Head(said("mean rank"), right=True, word="mean_rank"),
+    Head(said("standing"), word="standing"),
+    Head(said("ahead"), right=True, word="ahead"),
+    Head(said("net share"), right=True, word="net_share"),
+    Head(said("better, tied, worse"), right=True, word="by_task"),
 )
 """The columns next to the labels."""
 
@@ -175,14 +168,27 @@ def over_report(table: TasksTable, limit: int = 0) -> Report:
     names, best = table.names, table.compared.best
     lines = [_line(table, row) for row in table.entries]
     kept = lines[: limit or None]
-    margin = f" by more than {number_text(table.ahead_by)}" if table.ahead_by else ""
-    other = "the best row" if best is None else table.name(best)
+    other = said("the best row") if best is None else table.name(best)
+    if table.ahead_by:
+        margin = number_text(table.ahead_by)
+        other = said("{row} by more than {margin}", row=other, margin=margin)
     labels = [Head(names.titles[name]) for name in names.by]
     grid = Grid(
         [*labels, *HEADS],
         kept,
-        f"{len(table.tasks)} tasks by {listed(table.over).en}: {count_text(len(lines), 'row')}",
-        CAPTION.format(best=other, margin=margin),
+        said(
+            "{tasks} tasks by {over}: {rows}",
+            tasks=len(table.tasks),
+            over=listed(table.over),
+            rows=counted("{count} row", len(lines)),
+        ),
+        said(
+            "Rank 1 is ahead of all other rows on every seed; tasks count alike. Ahead: the share "
+            "of seeds on which a row is ahead of {best}, equal ones half. Net share: the sum of "
+            "the differences in favour of the row over the sum of their sizes. Verdicts hold if "
+            "tasks and seeds were chosen before their results were seen.",
+            best=other,
+        ),
         labels=len(labels),
         bold=said("the best"),
         omitted=len(lines) - len(kept),
@@ -198,10 +204,11 @@ def _line(table: TasksTable, row: int) -> Line:
     net = None if found is None else _net(found)
     counts = None if found is None or best is None else _counts(table.told[row])
     ahead = None if best in (None, row) else compared.chances[row, best].item()
+    word = _word(standing)
     record = {names.titles[name]: value for name, value in labels.items()} | {
         "tasks": len(compared.values[row]),
         "mean_rank": rank,
-        "standing": _word(standing),
+        "standing": None if word is None else in_language(word, "en"),
         "p": standing.p,
         "ahead": ahead,
         **dict(zip(NET, net or (None,) * len(NET), strict=True)),
@@ -212,7 +219,7 @@ def _line(table: TasksTable, row: int) -> Line:
         *(label_cell(entry, name, labels[name], unsure=False) for name in names.by),
         record["tasks"],
         None if rank is None else numbers_cell("{}", rank, strong=strong),
-        _standing(standing),
+        None if word is None else GridCell(word),
         ahead,
         None if net is None else numbers_cell("{} [{}, {}]", *net),
         None if counts is None else ", ".join(map(str, counts)),
@@ -231,72 +238,86 @@ def _counts(words: Mapping[Word, int]) -> tuple[int, int, int]:
     return words.get(Word.BETTER, 0), alike, words.get(Word.WORSE, 0)
 
 
-def _word(standing: Standing) -> str | None:
+def _word(standing: Standing) -> Phrase | None:
     """Return the standing of a row in words."""
     if standing.word is Word.ONE_SEED:
-        return "one task"
-    text = standing.text("tasks")
-    return None if text is None else translate(text)
+        return said("one task")
+    own = None if standing.word is None else STANDINGS.get(standing.word)
+    return own or standing.text(said("tasks"))
 
 
-def _standing(standing: Standing) -> GridCell | None:
-    own = None if standing.word in (None, Word.ONE_SEED) else STANDINGS.get(standing.word)
-    text = own or _word(standing)
-    return None if text is None else GridCell(text)
-
-
-def _verdicts(table: TasksTable) -> Iterator[str]:
+def _verdicts(table: TasksTable) -> Iterator[Phrase]:
     """Yield which rows have the best mean rank, which are worse and which tied."""
     compared, best = table.compared, table.compared.best
     if best is None:
         if any(own.word is Word.WORSE for own in compared.standings):
-            yield "No row is the best: rows beat one another on the tasks that they share"
+            yield said("No row is the best: rows beat one another on the tasks that they share")
         return
     by_word = {
         word: [row for row in table.entries if compared.standings[row].word is word]
         for word in (Word.BEST, Word.WORSE, Word.TIED)
     }
     first = [*by_word.pop(Word.BEST)]
-    have = "has" if len(first) == 1 else "have"
-    rank, names = number_text(compared.ranks[best]), listed(map(table.name, first)).en
-    parts = [f"{names} {have} the best mean rank, {rank} over {len(table.tasks)} tasks"]
-    if worse := by_word[Word.WORSE]:
-        shares = map(number_text, compared.chances[worse, best].tolist())
-        named = zip(map(table.name, worse), shares, strict=True)
-        parts.append(f"Worse: {listed(f'{name} (ahead on {own})' for name, own in named).en}")
-    if tied := by_word[Word.TIED]:
-        parts.append(f"Not told apart from it: {listed(map(table.name, tied)).en}")
-    yield ". ".join(parts)
+    has = {
+        "rows": listed(map(table.name, first)),
+        "extreme": said("the best mean rank over {tasks} tasks", tasks=len(table.tasks)),
+        "value": number_text(compared.ranks[best]),
+    }
+    lead = (
+        said("{rows} has {extreme}, {value}", **has)
+        if len(first) == 1
+        else said("{rows} have {extreme}, {value}", **has)
+    )
+    parts: list[Phrase] = [lead]
+    shares = compared.chances[:, best].tolist()
+    worse = [
+        said("{row} (ahead on {share})", row=table.name(row), share=number_text(shares[row]))
+        for row in by_word[Word.WORSE]
+    ]
+    tied = map(table.name, by_word[Word.TIED])
+    for what, rows in ((said("worse"), worse), (said("not told apart from it"), [*tied])):
+        if rows:
+            parts.append(capitalized(said("{what}: {text}", what=what, text=listed(rows))))
+    yield joined(said(". "), parts)
 
 
-def _notes(table: TasksTable) -> Iterator[str]:
+def _notes(table: TasksTable) -> Iterator[Phrase]:
     """Yield what verdicts over tasks lack: results, tasks, independent seeds, or a difference."""
     compared, least, every = table.compared, table.compared.rule.least, len(table.tasks)
     if table.empty:
-        yield f"without a result: {listed(table.empty).en}"
+        yield said("without a result: {tasks}", tasks=listed(table.empty))
     diverged = sum(
         sum(entry.worst.values()) for own in table.tasks.values() for entry in own.firsts
     )
     if diverged:
-        yield f"{count_text(diverged, 'run')} diverged: each counts as the worst value of its task"
+        yield said(
+            "{runs} diverged: each counts as the worst value of its task",
+            runs=counted("{count} run", diverged),
+        )
     if not any(map(is_data, table.over)):
-        yield (
+        yield said(
             "tasks with the same seeds share what these draw: verdicts hold if a seed that favours "
             "a row in one task need not in another"
         )
     few = {row: own.difference for row, own in enumerate(compared.standings) if _is_few(own)}
     for row, found in few.items() if every >= least else ():
-        pairs = found.pairs if found else 1
-        yield (
-            f"{table.name(row)} shares {count_text(pairs, 'task')} with the best row: {least} are "
-            "the fewest that decide"
+        yield said(
+            "{row} shares {tasks} with the best row: {least} are the fewest that decide",
+            row=table.name(row),
+            tasks=counted("{count} task", found.pairs if found else 1),
+            least=least,
         )
     if every < least:
-        yield f"{least} tasks are the fewest that decide, and these are {every}"
+        yield said(
+            "{least} tasks are the fewest that decide, and these are {count}",
+            least=least,
+            count=every,
+        )
     for row, entry in enumerate(table.names.firsts):
         there = zip(table.tasks, compared.tasks, strict=True)
         if lacking := [name for name, task in there if row not in task]:
-            yield f"{row_in_list(table.names, entry)} has no result in {listed(lacking).en}"
+            name = row_in_list(table.names, entry)
+            yield said("{row} has no result in {tasks}", row=name, tasks=listed(lacking))
     yield from _tied_notes(table)
 
 
@@ -304,7 +325,7 @@ def _is_few(standing: Standing) -> bool:
     return standing.word in (Word.FEW, Word.ONE_SEED)
 
 
-def _tied_notes(table: TasksTable) -> Iterator[str]:
+def _tied_notes(table: TasksTable) -> Iterator[Phrase]:
     """Yield how many tasks would decide the closest tie, and which ties single tasks decide."""
     compared, best = table.compared, table.compared.best
     tied = {row: own for row, own in enumerate(compared.standings) if own.word is Word.TIED}
@@ -317,17 +338,21 @@ def _tied_notes(table: TasksTable) -> Iterator[str]:
     }
     if needed:
         row = min(needed, key=needed.__getitem__)
-        names = f"{table.name(best)} and {table.name(row)}"
-        yield (
-            f"{names} are not told apart over tasks; about {needed[row]} tasks would detect a "
-            "difference of this size with 80% power"
+        yield said(
+            "{rows} are not told apart over tasks; about {tasks} tasks would detect a difference "
+            "of this size with 80% power",
+            rows=listed([table.name(best), table.name(row)]),
+            tasks=needed[row],
         )
     told = table.told
     if apart := [table.name(row) for row in tied if told[row].keys() & {Word.BETTER, Word.WORSE}]:
-        values = ", ".join(table.over)
-        yield (
-            f"some tasks tell {listed(apart).en} from {table.name(best)}: `attnexp results "
-            f"--where` with a value of {values} has the table of a task"
+        yield said(
+            "some tasks tell {rows} from {best}: {command} with a value of {over} has the table of "
+            "a task",
+            rows=listed(apart),
+            best=table.name(best),
+            command="`attnexp results --where`",
+            over=", ".join(table.over),
         )
 
 

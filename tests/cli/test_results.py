@@ -623,7 +623,7 @@ def suite(write_run) -> None:
 @pytest.mark.usefixtures("suite")
 def test_rows_are_compared_over_data_sets(results):
     text = results("--over", "data")
-    assert "gaussian has the best mean rank, 1 over 6 tasks. Worse: boxcar (ahead on 0)" in text
+    assert "gaussian has the best mean rank over 6 tasks, 1. Worse: boxcar (ahead on 0)" in text
     assert re.search(r"^boxcar +2 +worse +0 +-1 \[-1, -1\] +0, 0, 0$", text, re.MULTILINE)
     assert results("--over", "data", "--require", "gaussian better than boxcar")
     with pytest.raises(CommandEnded, match="4"):

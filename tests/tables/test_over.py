@@ -1,11 +1,13 @@
 """Rows compared over tasks, in the table that `attnexp results --over` prints."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from attnexp.core.errors import RequestError
+from attnexp.core.language import Text
 from attnexp.runs.summary import DIVERGED
 from attnexp.tables.entries import TableRequest
 from attnexp.tables.formats import as_csv, as_json
@@ -54,6 +56,10 @@ def report(frame, *over, **request):
     return over_report(over_tasks(frame, over or ("data",), TableRequest(**request)))
 
 
+def notes_of(found):
+    return [note.en for note in found.notes]
+
+
 def test_the_table_says_who_is_ahead_over_tasks(suite):
     values = drawn(0.0, 1.0, 0.1)
     found = report(suite(values))
@@ -68,10 +74,25 @@ def test_the_table_says_who_is_ahead_over_tasks(suite):
     assert [rows[name]["standing"] for name in ("m0", "m1", "m2")] == ["best", "worse", "tied"]
     assert rows["m1"]["net_share_high"] < 0 < rows["m2"]["net_share_high"]
     assert sum(rows["m1"][f"tasks_{word}"] for word in ("better", "tied", "worse")) == 10
-    (verdict,) = found.verdicts
+    verdict = found.verdicts[0].en
     assert verdict.startswith("m0 has the best mean rank")
     assert "Worse: m1 (ahead on" in verdict
     assert "Not told apart from it: m2" in verdict
+
+
+def test_a_table_over_tasks_is_whole_in_chinese(suite):
+    values = drawn(0.0, 1.0, 0.1, tasks=5)
+    values["m1"].pop()
+    found = report(suite(values))
+    (grid,) = found.grids
+    words = [grid.title, grid.caption, *found.verdicts, *found.notes]
+    words += [head.title for head in grid.columns if isinstance(head.title, Text)]
+    words += [cell.text for row in grid.rows for cell in row if isinstance(cell.text, Text)]
+    assert len(words) > 12
+    for word in words:
+        assert isinstance(word, Text)
+        names = r"m\d|d\d|data|`attnexp results --where`"
+        assert not re.search("[A-Za-z]{2,}", re.sub(names, "", word.zh()))
 
 
 def test_every_format_has_the_table(suite):
@@ -146,18 +167,18 @@ def test_a_diverged_run_counts_as_the_worst_of_its_task(frame):
 
 
 def test_notes_say_what_a_verdict_lacks(suite, frame):
-    assert report(suite(drawn(0.0, 1.0, tasks=5))).notes == [
+    assert notes_of(report(suite(drawn(0.0, 1.0, tasks=5)))) == [
         "6 tasks are the fewest that decide, and these are 5"
     ]
     values = drawn(0.0, 0.0)
     values["m1"][:3] = [[value + 9 for value in seeds] for seeds in values["m1"][:3]]
-    notes = report(suite(values)).notes
+    notes = notes_of(report(suite(values)))
     assert any(
         "tasks would detect a difference of this size with 80% power" in one for one in notes
     )
     assert any(one.startswith("some tasks tell m1 from m0: ") for one in notes)
     values["m1"][4] = []
-    assert "m1 has no result in d4" in report(suite(values)).notes
+    assert "m1 has no result in d4" in notes_of(report(suite(values)))
 
 
 @pytest.mark.parametrize(
@@ -200,7 +221,7 @@ def test_notes_name_tasks_without_a_result_and_runs_that_diverged(frame):
     ]
     for _, fields in runs[:2]:
         fields |= {"status": "failed", "error": f"{DIVERGED}loss", "metrics": {"test_mse": None}}
-    notes = report(frame(*runs)).notes
+    notes = notes_of(report(frame(*runs)))
     assert "without a result: d3" in notes
     assert "2 runs diverged: each counts as the worst value of its task" in notes
 
@@ -214,9 +235,11 @@ def test_tasks_that_are_no_data_share_their_seeds(frame):
             for seed in range(2)
         )
     )
-    shared = [note for note in report(runs, "model.width").notes if "share what these draw" in note]
+    shared = [
+        note for note in notes_of(report(runs, "model.width")) if "share what these draw" in note
+    ]
     assert len(shared) == 1
-    assert not [note for note in report(suite_of_data(frame)).notes if "share what" in note]
+    assert not [note for note in notes_of(report(suite_of_data(frame))) if "share what" in note]
 
 
 def test_rows_and_tasks_of_values_alike_in_print_stay_apart(frame):
@@ -249,14 +272,16 @@ def suite_of_data(frame):
 def test_rows_that_are_alike_are_all_best(suite):
     values = drawn(0.0)
     found = report(suite({"a": values["m0"], "b": values["m0"]}))
-    assert found.verdicts == ["a and b have the best mean rank, 1.5 over 10 tasks"]
+    assert [one.en for one in found.verdicts] == [
+        "a and b have the best mean rank over 10 tasks, 1.5"
+    ]
     assert "-0" not in as_text(found)
 
 
 def test_rows_that_share_few_tasks_lack_a_verdict(suite):
     values = drawn(0.0, 1.0)
     values["m1"][4:] = [[]] * 6
-    notes = report(suite(values)).notes
+    notes = notes_of(report(suite(values)))
     assert "m1 shares 4 tasks with the best row: 6 are the fewest that decide" in notes
 
 

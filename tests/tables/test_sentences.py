@@ -42,7 +42,7 @@ def test_the_verdict_names_the_best_the_worse_and_the_undecided(sweep_of):
         (
             {"a": 0, "b": 1, "c": 2, "d": 3},
             {},
-            "a 的 test_mse 均值最低，为 0.1433。较差：b（相差 1）、c（相差 2） 和 d（相差 3）",
+            "a 的 test_mse 均值最低，为 0.1433。较差：b（相差 1）、c（相差 2）和 d（相差 3）",
         ),
         (
             {"a": 0, "b": 1, "c": 0},
@@ -209,7 +209,7 @@ def test_a_row_that_has_none_of_the_settings_has_a_name(frame):
 def test_a_row_without_settings_among_others_is_whole_in_chinese(frame):
     runs = settings_of(frame, ({}, 9), ({"a": 2}, 3), ({"a": 2, "b": 5}, 8))
     chinese = (
-        "a=2 的 test_mse 均值最低，为 3。较差：a=2, b=5（相差 5） 和 没有 a 和 b 的一行（相差 6）"
+        "a=2 的 test_mse 均值最低，为 3。较差：a=2, b=5（相差 5）和 没有 a 和 b 的一行（相差 6）"
     )
     assert told_in_chinese(runs) == chinese
 
