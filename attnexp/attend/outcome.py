@@ -151,14 +151,14 @@ def _check_finite(found: "Mapping[str, Tensor]", chosen: Mapping[str, str]) -> N
 def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
     """Print the choices, all shapes, the steps, and a map of the weights of each sequence."""
     terminal = Terminal.of(console.screen.out)
-    say = partial(print_encodable, terminal)
-    say(Text(outcome.title, style="bold"))
+    print_line = partial(print_encodable, terminal)
+    print_line(Text(outcome.title, style="bold"))
     for group, name in outcome.chosen.items():
         lines = {choice.name: choice.line for choice in choices(group, config_dir)}
-        say(Text(f"{group}={name}: {lines.get(name, '')}"))
+        print_line(Text(f"{group}={name}: {lines.get(name, '')}"))
     if outcome.parameters:
         shapes = (f"{name} {shape_text(s) or 'a number'}" for name, s in outcome.parameters.items())
-        say(Text(f"untrained parameters, from seed {outcome.seed}: {', '.join(shapes)}"))
+        print_line(Text(f"untrained parameters, from seed {outcome.seed}: {', '.join(shapes)}"))
     table = console.plain_table(["", "shape", "from"])
     chosen = {group: f"{group}={name}" for group, name in outcome.chosen.items()}
     origins = {
@@ -175,18 +175,18 @@ def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Pat
     console.screen.out.print(table)
     for name, array in outcome.tensors.items():
         if name not in ("queries", "keys", "values", "valid_lens"):
-            say(Text(f"\n{name}", style="bold"))
+            print_line(Text(f"\n{name}", style="bold"))
             for line in array_text(array, terminal.width).splitlines():
-                say(Text(line))
+                print_line(Text(line))
     shown = "effective weights" if "effective" in outcome.tensors else "weights"
     for title, one in maps(outcome):
         downwards = "downwards" if one.rows.symbols else "upwards"
-        say(Text(f"\n{shown} of {title}, queries {downwards}, keys across", style="bold"))
+        print_line(Text(f"\n{shown} of {title}, queries {downwards}, keys across", style="bold"))
         for text in draw_map(one, terminal):
-            say(text)
+            print_line(text)
     sequences = len(outcome.tensors["weights"])
     if sequences > MOST_MAPS:
-        say(Text(f"and {sequences - MOST_MAPS:,} more sequences; --format json has all"))
+        print_line(Text(f"and {sequences - MOST_MAPS:,} more sequences; --format json has all"))
 
 
 def array_text(array: NDArray[Any], width: int) -> str:

@@ -232,7 +232,7 @@ def counts(found: Sequence[CardVerdict]) -> Iterator[tuple[Word, int]]:
             yield word, number
 
 
-def told(found: Sequence[CardVerdict]) -> str:
+def held_text(found: Sequence[CardVerdict]) -> str:
     """Return the verdicts that hold over the whole card, such as `better in 3`; else empty."""
     held = counts([verdict for verdict in found if verdict.holds])
     return ", ".join(f"{IN_PRINT.get(word, word)} in {number}" for word, number in held)

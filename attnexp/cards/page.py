@@ -9,12 +9,12 @@ from attnexp.cards.judge import (
     LAST_TRIED,
     CardVerdict,
     ahead,
+    held_text,
     judged,
     largest,
     learned_text,
     reasons_to_look,
     says_nothing,
-    told,
 )
 from attnexp.core.console import count_text, number_text
 from attnexp.report.page import Chart, DataSection, DotRow, Dots, Page, Result, Series
@@ -63,7 +63,7 @@ def summary_sentences(card: Card) -> list[str]:
         look = reasons_to_look(own)
         sentences.append(
             f"{card.subject} next to {baseline}, over {count_text(len(own), 'trial')}: "
-            f"{told(own) or _nothing_shown(own)}"
+            f"{held_text(own) or _nothing_shown(own)}"
             + (f"; {count_text(look, 'reason')} to look" if look else "")
         )
     named = largest(every)

@@ -174,13 +174,13 @@ def verdict_on_most(
     if high < MOST:
         return Verdict("not reproduced", text, shown=shown)
 
-    def told(n: int) -> bool:
+    def decides(n: int) -> bool:
         low, high = share_interval(round(n * count / of), n, 1 - level)
         return low > MOST or high < MOST
 
-    return Verdict("cannot tell", text, more_seeds(told, of), shown)
+    return Verdict("cannot tell", text, more_seeds(decides, of), shown)
 
 
-def more_seeds(told: Callable[[int], bool], seeds: int) -> int | None:
-    """Return the number of further seeds at which `told` is true; None from MOST_SEEDS on."""
-    return next((more for more in range(1, MOST_SEEDS) if told(seeds + more)), None)
+def more_seeds(decides: Callable[[int], bool], seeds: int) -> int | None:
+    """Return the number of further seeds at which `decides` is true; None from MOST_SEEDS on."""
+    return next((more for more in range(1, MOST_SEEDS) if decides(seeds + more)), None)

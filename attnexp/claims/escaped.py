@@ -65,10 +65,10 @@ class Escaped(Decision):
             return Verdict("not reproduced", text, shown=shown)
         first, second = escaped[0] / seeds[0], escaped[1] / seeds[1]
 
-        def told(n: int) -> bool:
+        def decides(n: int) -> bool:
             return fisher_larger(round(first * n), n, round(second * n), n) <= evidence.level
 
-        return Verdict("cannot tell", text, more_seeds(told, min(seeds)), shown)
+        return Verdict("cannot tell", text, more_seeds(decides, min(seeds)), shown)
 
     def _escaped(self, sample: Sample) -> int:
         """Return the number of seeds that have escaped."""

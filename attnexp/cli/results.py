@@ -129,13 +129,13 @@ def main(
     from attnexp.select.names import resolve_name
     from attnexp.select.number import with_numbers
     from attnexp.select.reference import numbered
-    from attnexp.select.selection import say_left_out
+    from attnexp.select.selection import print_left_out
     from attnexp.select.where import fitting
 
     collected = collect_asked(paths, results_version)
-    say_left_out(collected)
+    print_left_out(collected)
     if not collected.runs:
-        _say_empty(", ".join(map(str, paths)) or OUTPUTS, results_version, gathered, output)
+        _print_empty(", ".join(map(str, paths)) or OUTPUTS, results_version, gathered, output)
         return
     frame = make_frame(collected.runs, asked_names(labels, collected.runs))
     frame = with_numbers(fitting(frame, where), [*metric, (sort or "").removeprefix("-")])
@@ -166,7 +166,7 @@ def _end(report: Report, is_printed: bool) -> None:
         raise CommandEnded(code)
 
 
-def _say_empty(below: str, version: int, gathered: GatheredOptions, output: Output) -> None:
+def _print_empty(below: str, version: int, gathered: GatheredOptions, output: Output) -> None:
     """Say that there are no runs. Output in JSON is a report without rows.
 
     Raises RequestError with --require, and for another results version than that of new runs.

@@ -11,7 +11,7 @@ from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.config.messages import ComposeErrors
 from attnexp.config.unknown import UnknownSettingError
-from attnexp.config.words import check_unused, say_unused_alone
+from attnexp.config.words import check_unused, print_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
 from attnexp.core.language import say, speaking, stored, translate
@@ -63,7 +63,7 @@ def run_once(line: CommandLine, job: Job) -> None:
         console.print_line(
             f"This is one run of an experiment; -m runs it for all values of {axes}."
         )
-    say_unused_alone(job)
+    print_unused_alone(job)
     if summary := finished_before(job):
         check_unused(job)
         _show_again(job, summary)

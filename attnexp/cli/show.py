@@ -52,17 +52,17 @@ def main(
     from attnexp.runs.folder import load_run, not_as_written
 
     terminal = Terminal.of(console.screen.out)
-    say = partial(print_encodable, terminal)
+    print_line = partial(print_encodable, terminal)
     if run.suffix.lower() in files.PICTURES and not os.path.isdir(run):
         if {metric, example, attention, layer, head} != {None}:
             raise RequestError(f"{run} is a picture: the options of show are for runs")
         for line in drawn_lines(run):
-            say(Text(line))
+            print_line(Text(line))
         return
     if os.path.isfile(run):
         raise RequestError(f"{run} is a file: show takes runs, and pictures in PNG, SVG and PDF")
     stored = load_run(run)
-    say(Text(stored.title, style="bold"))
+    print_line(Text(stored.title, style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(stored).items())
     first = [
         f"name: {clean(stored.summary.name)}" if stored.summary.name else "",
@@ -71,17 +71,17 @@ def main(
         "" if stored.finished else f"status: {stored.status}",
     ]
     for line in filter(None, [*first, *stored.summary.notes]):
-        say(Text(line))
+        print_line(Text(line))
     for column in asked_columns([stored], metric):
-        say(Text(f"\n{translate(words(column))}", style="bold"))
+        print_line(Text(f"\n{translate(words(column))}", style="bold"))
         for line in draw_curve(stored.epochs["epoch"], stored.epochs[column], HEIGHT, terminal):
-            say(Text(line))
+            print_line(Text(line))
     for line in origin(stored):
-        say(Text(line))
+        print_line(Text(line))
     view = View(attention, layer, head, () if example is None else (example,))
     if stored.has_attention or view != View():
         for text in draw_attention(stored.attention, view, terminal):
-            say(text)
+            print_line(text)
     if changed := stored.changed_files:
         raise RunFailedError(f"{stored.folder}: {not_as_written(changed)}")
 

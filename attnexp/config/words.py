@@ -247,7 +247,7 @@ def setting_of(option: str, after: Sequence[str]) -> str:
     return f"{name}={value or (NAME if name in GROUPS else default)}"
 
 
-def say_unused_alone(job: "Job") -> None:
+def print_unused_alone(job: "Job") -> None:
     """Print the given settings that have an effect only with -m."""
     if words := _typed(job, OF_SWEEPS):
         console.print_line(f"no effect without -m: {', '.join(words)}")

@@ -12,7 +12,7 @@ from attnexp.course.exercise_file import Check, read_exercise
 from attnexp.course.forecast import check_forecast
 from attnexp.course.heads import check_heads
 from attnexp.select.collect import Collected, collect
-from attnexp.select.selection import say_left_out
+from attnexp.select.selection import print_left_out
 
 
 def check_folder(folder: Path, place: Path, seconds: int | None) -> tuple[str, list[Check]]:
@@ -30,7 +30,7 @@ def check_folder(folder: Path, place: Path, seconds: int | None) -> tuple[str, l
         with console.status("running the tests of the code"):
             checks += check_code(folder, exercise.tests, seconds)
     collected = collect([place]) if os.path.exists(place) else Collected()
-    say_left_out(collected)
+    print_left_out(collected)
     sys.path.append(str(folder.absolute()))  # the user's modules are found there, not imported
     if exercise.comparison is not None:
         checks += check_comparison(exercise.comparison, collected.runs, answer)

@@ -27,7 +27,7 @@ def selected(
     for paths without runs, and for a test with an error or that no run fits.
     """
     collected = collect_asked(paths, version)
-    say_left_out(collected, verb)
+    print_left_out(collected, verb)
     if not collected.runs:
         of = f" of results version {version}" if collected.others else ""
         raise RequestError(f"there are no runs{of} below {', '.join(map(str, paths)) or OUTPUTS}")
@@ -39,7 +39,7 @@ def selected(
     return fitting(make_frame(collected.runs), where).runs
 
 
-def say_left_out(collected: Collected, verb: str = "results") -> None:
+def print_left_out(collected: Collected, verb: str = "results") -> None:
     """Print lines on skipped folders, runs that are left out by `verb`, and running runs."""
     warn_skipped(collected.skipped)
     for sentence in (*collected.of_other_versions, *collected.apart(verb)):

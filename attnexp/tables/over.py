@@ -70,7 +70,7 @@ class TasksTable:
         return OverTasks(tasks, len(places), self.ahead_by)
 
     @cached_property
-    def told(self) -> list[Counter[Word]]:
+    def verdicts(self) -> list[Counter[Word]]:
         """The number of tasks by verdict on each row against the best, none without a best row."""
         best = self.compared.best
         nothing = [Counter[Word]() for _ in self.names.firsts]
@@ -202,7 +202,7 @@ def _line(table: TasksTable, row: int) -> Line:
     standing, labels, best = compared.standings[row], names.labels(entry), compared.best
     found, rank = standing.difference, compared.ranks[row]
     net = None if found is None else _net(found)
-    counts = None if found is None or best is None else _counts(table.told[row])
+    counts = None if found is None or best is None else _counts(table.verdicts[row])
     ahead = None if best in (None, row) else compared.chances[row, best].item()
     word = _word(standing)
     record = {names.titles[name]: value for name, value in labels.items()} | {
@@ -344,12 +344,12 @@ def _tied_notes(table: TasksTable) -> Iterator[Phrase]:
             rows=listed([table.name(best), table.name(row)]),
             tasks=needed[row],
         )
-    told = table.told
-    if apart := [table.name(row) for row in tied if told[row].keys() & {Word.BETTER, Word.WORSE}]:
+    apart = {Word.BETTER, Word.WORSE}
+    if apart_in_some := [table.name(row) for row in tied if table.verdicts[row].keys() & apart]:
         yield said(
             "some tasks tell {rows} from {best}: {command} with a value of {over} has the table of "
             "a task",
-            rows=listed(apart),
+            rows=listed(apart_in_some),
             best=table.name(best),
             command="`attnexp results --where`",
             over=", ".join(table.over),

@@ -35,19 +35,19 @@ def show(report: Report, screen: Console | None = None) -> None:
     """
     screen = screen or console.screen.out
     for verdict in report.verdicts:
-        _say(screen, verdict, "bold")
+        _print(screen, verdict, "bold")
     for grid in report.grids:
         _show_grid(grid, screen)
     for note in report.notes:
         sentence, command = translate(note), ""
         if screen.is_terminal and (found := BEFORE_COMMAND.search(sentence)):
             command, sentence = sentence[found.end() :], sentence[: found.end()].rstrip()
-        _say(screen, Text.assemble((say("note: "), "note"), sentence))
+        _print(screen, Text.assemble((say("note: "), "note"), sentence))
         if command:
             screen.print(Text(f"  {command}"), soft_wrap=True)
     if report.further:
         more = counted("{count} more note", len(report.further))
-        _say(screen, said("{what}: {text}", what=more, text="--explain"), "dim")
+        _print(screen, said("{what}: {text}", what=more, text="--explain"), "dim")
 
 
 def _show_grid(grid: Grid, screen: Console) -> None:
@@ -55,7 +55,7 @@ def _show_grid(grid: Grid, screen: Console) -> None:
     once = dict.fromkeys(folded(grid, shown))
     if grid.title:
         same = [joined(" ", [grid.columns[i].title, shown[0][i].text]) for i in once]
-        _say(
+        _print(
             screen,
             joined(said("; "), [grid.title, *([joined(said(", "), same)] if same else [])]),
             "bold",
@@ -75,13 +75,13 @@ def _show_grid(grid: Grid, screen: Console) -> None:
     heads, rows = shown_heads, cells
     screen.print(_table(screen, heads, rows, _widths(heads, rows)), soft_wrap=True)
     if left:
-        _say(screen, f"Too narrow for {', '.join(left)}.", "dim")
+        _print(screen, f"Too narrow for {', '.join(left)}.", "dim")
     if grid.more:
-        _say(screen, grid.more)
+        _print(screen, grid.more)
     if caption := joined(" ", filter(None, [grid.caption, grid.legend])):
-        _say(screen, caption, "dim")
+        _print(screen, caption, "dim")
     if grid.common:
-        _say(screen, _one_line(grid.common, screen.width), "dim")
+        _print(screen, _one_line(grid.common, screen.width), "dim")
 
 
 def _named(
@@ -155,7 +155,7 @@ def fitting(
     return [i for i in range(len(heads)) if i not in left_out]
 
 
-def _say(screen: Console, text: Phrase | Text, style: str = "") -> None:
+def _print(screen: Console, text: Phrase | Text, style: str = "") -> None:
     """Print a text that breaks between words on a terminal, and else stays one line."""
     line = text if isinstance(text, Text) else Text(translate(text), style)
     screen.print(line, soft_wrap=not screen.is_terminal)
