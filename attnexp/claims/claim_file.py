@@ -84,7 +84,7 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `amended` describes changes after a first run, `before` has the figures of earlier runs that
       no longer decide.
     - `looks` is the number of planned interim analyses while seeds are added. They share the level
-      of counts and of bounds; verdicts by sign flips hold at any number of looks.
+      of counts and of bounds; verdicts by sign flips hold at any number of analyses.
     - `minutes` is the measured time on one core.
     """
 

@@ -54,9 +54,9 @@ class Evidence:
 
     @property
     def level(self) -> float:
-        """The level of a test of counts, or of a bound, at one look: 0.05 / `tests` / `looks`.
+        """The level of a test of counts, or of a bound, at one analysis: 0.05 / `tests` / `looks`.
 
-        Sign flips count the looks themselves.
+        Sign flips count the analyses themselves.
         """
         return LEVEL / self.tests / self.looks
 

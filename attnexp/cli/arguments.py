@@ -217,7 +217,7 @@ EqualWithin = Annotated[
 
 Looks = Annotated[
     int | None,
-    Argument("no longer needed: verdicts hold at any number of looks", type=count, metavar="N"),
+    Argument("no longer needed: verdicts hold at any number of analyses", type=count, metavar="N"),
 ]
 
 AttentionName = Annotated[

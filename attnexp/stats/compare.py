@@ -98,7 +98,7 @@ class Standing:
     """How a row compares with the best of its table, or with a given row.
 
     `word` is None if the metric does not rank. `p` is adjusted for all pairs of rows, and `level`
-    is the level spent up to the look of the verdict.
+    is the level spent up to the analysis of the verdict.
     """
 
     word: Word | None = None
@@ -162,7 +162,7 @@ def compare(rows: Sequence[Values], rule: Rule, came: Sequence[Arrivals] = ()) -
     The best row is selected by its results, so p-values are adjusted for all pairs of rows. If
     rows have unlike seeds, a row may beat the row with the best mean on shared seeds; the best row
     is then the next one that no row beats. `came` holds the arrivals of the runs of each row, by
-    default all at one look.
+    default all at one analysis.
     """
     standings = [Standing(ALONE.get(len(own), Word.ALONE)) for own in rows]
     means = _means(rows, rule)
@@ -258,7 +258,7 @@ def against(
     """Compare every row with a reference that was not chosen by its results.
 
     The p-values are adjusted for all rows. A row may also be `BETTER`. `came` holds the arrivals of
-    the runs of the reference, then those of each row, by default all at one look.
+    the runs of the reference, then those of each row, by default all at one analysis.
     """
     pairs = [paired(row, reference) for row in rows]
     if any(min(len(row), len(reference)) < 2 for row in rows):

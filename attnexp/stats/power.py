@@ -41,13 +41,13 @@ def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -
     return effect
 
 
-def look_level(seeds: int, before: int, parts: int = 1) -> float:
-    """Return the level of a test at a look of `seeds`, after an earlier look at `before` seeds.
+def level_of_analysis(seeds: int, before: int, parts: int = 1) -> float:
+    """Return the level of a test at an analysis of `seeds`, after one of `before` seeds.
 
     For z_1 and z_2 standard normal with the correlation sqrt(before / seeds), it is P(|z_2| > c_2)
     with P(|z_1| > c_1) = level_at(before) / parts and
     P(|z_1| > c_1 or |z_2| > c_2) = level_at(seeds) / parts (Lan and DeMets 1983). Without an
-    earlier look it is level_at(seeds) / parts.
+    earlier analysis it is level_at(seeds) / parts.
     """
     from scipy.special import ndtr, ndtri  # takes 0.2 s
 
@@ -70,7 +70,7 @@ def look_level(seeds: int, before: int, parts: int = 1) -> float:
 def seeds_needed(difference: Difference, rule: Rule) -> int | None:
     """Return the number of seeds, more than now, at which the difference has a power of 80%.
 
-    The number of tests stays the same, with one more look. None if the deviation or the mean is
+    The number of tests stays the same, with one more analysis. None if the deviation or the mean is
     zero, or if more than MOST_SEEDS would be needed.
     """
     if not difference.sd or not difference.mean:
@@ -82,7 +82,7 @@ def seeds_needed(difference: Difference, rule: Rule) -> int | None:
         left = rule.level_at(seeds + renewed) - rule.level_at(before)
         if seeds <= EXHAUSTIVE and left * 2 ** (seeds - 1) * (1 + ROUNDING) < 1:
             return False
-        level = look_level(seeds + renewed, before, rule.parts * tests) * tests
+        level = level_of_analysis(seeds + renewed, before, rule.parts * tests) * tests
         return detectable(seeds, level, tests) <= effect
 
     numbers = range(max(difference.pairs + 1, rule.least), MOST_SEEDS + 1)

@@ -1,14 +1,16 @@
 """Verdicts that hold however often a table is looked at while seeds are added.
 
-A look is an analysis of all seeds so far. The looks of a table share the level: up to n seeds,
+An interim analysis is one of all seeds so far. The analyses of a table share the level: up to n
+seeds,
 
     level(n) = 1/32 + (0.05 - 1/32)(1 - 6/n),   0 below six seeds
 
-is spent (Lan and DeMets 1983), so that six seeds decide as in a table of one look, and there is no
-last look. The test of a look is that of `flips`, with the same sign vectors at all looks. A look
-removes the vectors with the largest z of any pair, as many as the level left to it allows. If the
-vector of ones, the observed data, is among these, the pairs with a larger z than all remaining
-vectors are shown to differ. Earlier looks are computed from the current values.
+is spent (Lan and DeMets 1983), so that six seeds decide as in a table of one analysis, and there is
+no last analysis. The test of an analysis is that of `flips`, with the same sign vectors at all
+analyses. An analysis removes the vectors with the largest z of any pair, as many as the level left
+to it allows. If the vector of ones, the observed data, is among these, the pairs with a larger z
+than all remaining vectors are shown to differ. Earlier analyses are computed from the current
+values.
 """
 
 import math
@@ -30,14 +32,14 @@ from attnexp.stats.scaled import factors
 FEWEST = 6
 """The fewest seeds with a p-value below the level: 2 / 2^6 = 1/32."""
 
-MOST_LOOKS = 40
-"""The most looks of a table. Further looks are merged into the last."""
+MOST_ANALYSES = 40
+"""The most analyses of a table. Further analyses are merged into the last."""
 
 LEAST_EXHAUSTIVE = 10
 """The number of seeds whose sign vectors are all used even in the largest table."""
 
 STATISTICS = 2**21
-"""The most values of z in a table: looks times pairs times sign vectors."""
+"""The most values of z in a table: analyses times pairs times sign vectors."""
 
 
 def level_at(seeds: int) -> float:
@@ -47,7 +49,7 @@ def level_at(seeds: int) -> float:
 
 
 Arrival = tuple[str, str]
-"""The time of a run and its command. The seeds of a command are one look."""
+"""The time of a run and its command. The seeds of a command are one analysis."""
 
 
 Arrivals = Mapping[int, Sequence[Arrival]]
@@ -57,21 +59,21 @@ code."""
 
 @dataclass(frozen=True)
 class SeedPlace:
-    """The place of a seed in a table: its look and turn.
+    """The place of a seed in a table: its analysis and turn.
 
     The first run of a seed has `turn` 0, and each run that replaces it with other code the next.
     """
 
-    look: int
+    analysis: int
     seed: int
     turn: int = 0
 
 
 def places_of(seeds: Sequence[int], rows: Sequence[Arrivals]) -> list[SeedPlace]:
-    """Return the places of seeds in the order of looks, by the arrivals of their runs in each row.
+    """Return the places of seeds in the order of analyses, by the arrivals of their runs by row.
 
-    A seed counts as soon as two rows have it. The seeds of a command and turn are one look, at the
-    time of the last of them. Runs without a command are one look, too.
+    A seed counts as soon as two rows have it. The seeds of a command and turn are one analysis, at
+    the time of the last of them. Runs without a command are one analysis, too.
     """
     came: dict[tuple[int, int], Arrival] = {}
     for seed in seeds:
@@ -83,27 +85,28 @@ def places_of(seeds: Sequence[int], rows: Sequence[Arrivals]) -> list[SeedPlace]
     ends: dict[tuple[str, int], str] = {}
     for (_, turn), (time, command) in came.items():
         ends[command, turn] = max(time, ends.get((command, turn), ""))
-    looks = {own: look for look, own in enumerate(sorted(ends, key=lambda one: (ends[one], one)))}
-    last = MOST_LOOKS - 1
-    places = [SeedPlace(min(looks[came[own][1], own[1]], last), *own) for own in came]
-    return sorted(places, key=lambda place: (place.look, place.turn, place.seed))
+    analyses = {own: i for i, own in enumerate(sorted(ends, key=lambda one: (ends[one], one)))}
+    last = MOST_ANALYSES - 1
+    places = [SeedPlace(min(analyses[came[own][1], own[1]], last), *own) for own in came]
+    return sorted(places, key=lambda place: (place.analysis, place.turn, place.seed))
 
 
 def portions(rows: Sequence[Values], came: Sequence[Arrivals]) -> int:
-    """Return the number of looks at rows that have enough seeds for a verdict."""
+    """Return the number of analyses at rows that have enough seeds for a verdict."""
     counts = Counter(seed for row in rows for seed in row)
     places = places_of([seed for seed in sorted(counts) if counts[seed] > 1], came)
-    return len({place.look for place in places[FEWEST - 1 :]})
+    return len({place.analysis for place in places[FEWEST - 1 :]})
 
 
 class PairTest(NamedTuple):
     """The test of a pair.
 
-    `p` is the share of sign vectors that earlier looks removed, plus `share`: the share of the
-    other vectors with a z as large as observed, at the look of the verdict or else the last look.
-    `left` is the level that this look may spend. A pair is `apart` if `share` is at most `left`.
-    `later` is the level that the looks after the verdict leave to this pair alone, for its interval
-    over all seeds; None at the last look. `renewed` is the number of places with a turn above 0.
+    `p` is the share of sign vectors that earlier analyses removed, plus `share`: the share of the
+    other vectors with a z as large as observed, at the analysis of the verdict or else the last
+    analysis. `left` is the level that this analysis may spend. A pair is `apart` if `share` is at
+    most `left`. `later` is the level that the analyses after the verdict leave to this pair alone,
+    for its interval over all seeds; None at the last analysis. `renewed` is the number of places
+    with a turn above 0.
     """
 
     p: float
@@ -119,7 +122,7 @@ class PairTest(NamedTuple):
 
     @property
     def level(self) -> float:
-        """The level spent up to this look."""
+        """The level spent up to this analysis."""
         return self.p - self.share + self.left
 
 
@@ -154,19 +157,19 @@ def pair_tests(
     """Return the tests of pairs from their differences by seed, NaN where a pair lacks a seed.
 
     `ends` are the two rows of each pair, and `rows` the arrivals of the runs of each row: by
-    default all at one look. `parts` comparisons share the level. A verdict of an earlier look
-    stays, unless the mean has the other sign now: the p-value is then 1.
+    default all at one analysis. `parts` comparisons share the level. A verdict of an earlier
+    analysis stays, unless the mean has the other sign now: the p-value is then 1.
     """
     places = places_of(seeds, rows)
     differences = _by_place(seeds, differences, places, ends, rows)
-    looks = np.array([place.look for place in places])
-    counts = [*(np.flatnonzero(np.diff(looks)) + 1).tolist(), len(places)]
+    analyses = np.array([place.analysis for place in places])
+    counts = [*(np.flatnonzero(np.diff(analyses)) + 1).tolist(), len(places)]
     if len(counts) == 1:
         p = step_down_p(np.nan_to_num(differences))
         return PairTests(p, p, np.full(len(p), level_at(len(places)) / parts))
     levels = [level_at(count) / parts for count in counts]
     renewed = sum(place.turn > 0 for place in places)
-    return replace(_Looks(differences, counts, levels, renewed > 0).tests(), renewed=renewed)
+    return replace(_Analyses(differences, counts, levels, renewed > 0).tests(), renewed=renewed)
 
 
 def _by_place(
@@ -188,11 +191,12 @@ def _by_place(
     return found
 
 
-class _Looks:
-    """The statistics `z` of all looks, of shape (looks, pairs, vectors).
+class _Analyses:
+    """The statistics `z` of all analyses, of shape (analyses, pairs, vectors).
 
-    `spent` is the number of vectors that may be removed up to each look. With `renewed`, vectors
-    that a look could have removed and did not are lost, as its runs have been replaced.
+    `spent` is the number of vectors that may be removed up to each analysis. With `renewed`,
+    vectors that an analysis could have removed and did not are lost, as its runs have been
+    replaced.
     """
 
     def __init__(
@@ -211,51 +215,51 @@ class _Looks:
         self.ahead = np.sign([values[:end].sum(axis=0) for end in ends])
         self.z = np.empty((len(ends), values.shape[1], len(signs)))
         sums = np.zeros(self.z.shape[1:])
-        for look, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        for analysis, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
             sums += values[start:end].T @ signs[:, start:end].T
             norm = np.linalg.norm(values[:end], axis=0)[:, None]
-            self.z[look] = np.abs(sums) / np.where(norm > 0, norm, 1.0)
-            self.z[look, ~there[:end].any(axis=0)] = -np.inf
+            self.z[analysis] = np.abs(sums) / np.where(norm > 0, norm, 1.0)
+            self.z[analysis, ~there[:end].any(axis=0)] = -np.inf
 
     def tests(self) -> PairTests:
-        """Return the tests. After each verdict, all looks are repeated with the remaining pairs."""
+        """Return the tests. After each verdict, all analyses are repeated with the other pairs."""
         _, pairs, vectors = self.z.shape
         p, share, left = np.ones(pairs), np.ones(pairs), np.zeros(pairs)
         later: dict[int, float] = {}
         undecided, least = np.ones(pairs, bool), 0.0
         while undecided.any():
-            look, out, spendable, bound = self._first_verdict(undecided)
-            seen = self.z[look, :, 0]
-            largest = np.where(out, -np.inf, self.z[look, undecided].max(axis=0))
+            analysis, out, spendable, bound = self._first_verdict(undecided)
+            seen = self.z[analysis, :, 0]
+            largest = np.where(out, -np.inf, self.z[analysis, undecided].max(axis=0))
             clear = np.flatnonzero(undecided & (seen > bound))
             for pair in clear[np.argsort(-seen[clear], kind="stable")].tolist():
                 undecided[pair] = False
-                if self.ahead[look, pair] * self.ahead[-1, pair] < 0:
+                if self.ahead[analysis, pair] * self.ahead[-1, pair] < 0:
                     continue
                 share[pair] = np.count_nonzero(largest >= seen[pair] * (1 - TIE)) / vectors
                 left[pair] = spendable / vectors
                 p[pair] = least = max(least, float(out.mean() + share[pair]))
-                if further := self.spent[-1] - self.spent[look]:
-                    alone = np.mean(~out & (self.z[look, pair] >= seen[pair] * (1 - TIE)))
+                if further := self.spent[-1] - self.spent[analysis]:
+                    alone = np.mean(~out & (self.z[analysis, pair] >= seen[pair] * (1 - TIE)))
                     later[pair] = further / vectors * float(alone / share[pair])
         return PairTests(p, share, left, later)
 
     def _first_verdict(self, pairs: NDArray[np.bool_]) -> tuple[int, NDArray[np.bool_], int, float]:
-        """Return the first look that shows one of these pairs to differ, or else the last look.
+        """Return the first analysis that shows one of these pairs to differ, or else the last one.
 
-        Also returns which vectors earlier looks removed, how many this look may remove, and the
-        bound that z of a pair has to exceed: -inf if no look has a verdict.
+        Also returns which vectors earlier analyses removed, how many this analysis may remove, and
+        the bound that z of a pair has to exceed: -inf if no analysis has a verdict.
         """
         out = np.zeros(self.z.shape[2], bool)
-        look = before = spendable = 0
+        analysis = before = spendable = 0
         gone = out
-        for look, spent in enumerate(self.spent):
+        for analysis, spent in enumerate(self.spent):
             out = out | gone
             spendable = max(0, spent - max(before, int(out.sum())))
-            largest = np.where(out, -np.inf, self.z[look, pairs].max(axis=0))
+            largest = np.where(out, -np.inf, self.z[analysis, pairs].max(axis=0))
             bound = float(np.partition(largest, -spendable - 1)[-spendable - 1]) * (1 + TIE)
             gone = (largest > bound) & (bound >= 0)
             if gone[0]:
-                return look, out, spendable, bound
+                return analysis, out, spendable, bound
             before = spent if self.renewed else 0
-        return look, out, spendable, -np.inf
+        return analysis, out, spendable, -np.inf

@@ -279,7 +279,7 @@ class ResultsTable:
 
     @cached_property
     def portions(self) -> int:
-        """The most looks of any panel that have enough seeds for a verdict."""
+        """The most analyses of any panel that have enough seeds for a verdict."""
         several = [[entry.sample for entry in panel if entry.sample] for panel in self.panels]
         return max(
             (

@@ -354,7 +354,7 @@ def _older(table: ResultsTable) -> Iterable[Phrase]:
         changed = listed(sorted({name for pair in pairs for name in changed_modules(*pair)}))
         yield said(
             "means leave out {runs} of the same settings and seed, of other code "
-            "({codes}; changed: {modules}), which count as an earlier look: {command}",
+            "({codes}; changed: {modules}), which count as an earlier analysis: {command}",
             runs=counted("{count} older run", len(other)),
             codes=codes,
             modules=changed,

@@ -315,7 +315,7 @@ def _reasons(
         return
     yield said(
         "By chance, a difference as clear as this comes up with p = {p}, corrected for {rows} "
-        "rows; {compared} what may be spent up to the look of this verdict, {level}: {verdict}",
+        "rows; {compared} what may be spent up to the analysis of this verdict, {level}: {verdict}",
         rows=sum(other.spread.n > 1 for other in panel),
         p=number_text(p),
         compared=said("at most" if p <= level else "more than"),

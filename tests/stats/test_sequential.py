@@ -9,7 +9,7 @@ import pytest
 
 from attnexp.stats import sequential
 from attnexp.stats.compare import Rule, compare
-from attnexp.stats.sequential import MOST_LOOKS, level_at, pair_tests, places_of
+from attnexp.stats.sequential import MOST_ANALYSES, level_at, pair_tests, places_of
 
 
 def level(n: int) -> Fraction:
@@ -78,7 +78,7 @@ def test_the_level_is_that_of_six_seeds_and_grows_to_five_in_a_hundred():
 
 
 def looks_at(*rows, seeds=range(4)):
-    return [(place.look, place.seed, place.turn) for place in places_of(list(seeds), rows)]
+    return [(place.analysis, place.seed, place.turn) for place in places_of(list(seeds), rows)]
 
 
 def test_seeds_of_one_command_are_one_look_at_the_second_row():
@@ -96,7 +96,7 @@ def test_seeds_of_one_command_are_one_look_at_the_second_row():
 def test_the_last_looks_of_many_are_one():
     rows = [{seed: ((f"{seed:03}", f"{seed}"),) for seed in range(60)}] * 2
     found = looks_at(*rows, seeds=range(60))
-    assert [look for look, _, _ in found] == [*range(MOST_LOOKS), *[MOST_LOOKS - 1] * 20]
+    assert [look for look, _, _ in found] == [*range(MOST_ANALYSES), *[MOST_ANALYSES - 1] * 20]
 
 
 def test_a_run_of_other_code_comes_after_the_one_it_replaces():

@@ -62,7 +62,7 @@ def test_a_note_names_older_code_and_the_table_that_compares_it(runs):
     notes = report_of(make_frame(runs), TableRequest()).notes
     assert (
         f"means leave out 6 older runs of the same settings and seed, of other code "
-        f"({digits(OLD)}; changed: my_scores), which count as an earlier look: "
+        f"({digits(OLD)}; changed: my_scores), which count as an earlier analysis: "
         "attnexp results --by model,code"
     ) in notes
 
@@ -175,9 +175,9 @@ def test_rows_of_other_code_are_neither_completed_nor_told_apart_by_more_seeds()
 def test_the_table_that_compares_codes_is_of_the_folders_of_the_runs(runs):
     """Also of the one in which the older runs are."""
     elsewhere = [Run(run.path.replace("outputs", "my exp"), run.summary) for run in runs]
-    ending = "an earlier look: attnexp results 'my exp' --by model,code"
+    ending = "an earlier analysis: attnexp results 'my exp' --by model,code"
     assert report_of(make_frame(elsewhere), TableRequest()).notes[0].endswith(ending)
-    ending = "an earlier look: attnexp results 'my exp' outputs --by model,code"
+    ending = "an earlier analysis: attnexp results 'my exp' outputs --by model,code"
     both = [*elsewhere[:6], *runs[6:]]
     assert report_of(make_frame(both), TableRequest()).notes[0].endswith(ending)
 

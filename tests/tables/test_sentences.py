@@ -80,7 +80,7 @@ def test_the_reasoning_is_told_where_it_is_asked_for(sweep_of):
     assert reasons.startswith("b against a: 6 pairs of results, one per seed.")
     assert "2^6 = 64 ways" in reasons
     assert reasons.endswith(
-        "p = 0.03125, corrected for 2 rows; at most what may be spent up to the look of this "
+        "p = 0.03125, corrected for 2 rows; at most what may be spent up to the analysis of this "
         "verdict, 0.03125: worse."
     )
 
