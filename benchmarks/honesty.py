@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attnexp.cards.card_file import RowResult, TrialResult, read_card
-from attnexp.cards.judge import TOLD_APART, judged
+from attnexp.cards.judge import judged
 from attnexp.core.console import plain_table, screen
-from attnexp.stats.compare import Rule, against, compare
+from attnexp.stats.compare import TOLD_APART, Rule, against, compare
 from attnexp.stats.intervals import LEVEL, Spread
 from attnexp.stats.sequential import pair_tests
 

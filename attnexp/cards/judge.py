@@ -8,7 +8,7 @@ from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.core.console import number_text
 from attnexp.select.judge import Judgement, judge, modes_of
 from attnexp.select.sample import Sample, standings, with_diverged
-from attnexp.stats.compare import Standing, Word
+from attnexp.stats.compare import TOLD_APART, Standing, Word
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.paired import in_columns, paired
 from attnexp.stats.scaled import mean
@@ -33,9 +33,6 @@ OF_COSTS = {Word.BETTER: "faster", Word.WORSE: "slower"}
 
 IN_PRINT = {Word.TIED: "not told apart", Word.NO_VALUE: "skip"}
 """The verdicts that sentences word differently."""
-
-TOLD_APART = (Word.BETTER, Word.WORSE)
-"""The verdicts that show a difference."""
 
 LOOK = "?"
 """Marks a verdict that is shown in its trial and not over the whole card."""

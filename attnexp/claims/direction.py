@@ -9,7 +9,7 @@ from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
 from attnexp.select.judge import judge
 from attnexp.select.sample import standings
-from attnexp.stats.compare import Difference, Rule, Word
+from attnexp.stats.compare import TOLD_APART, Difference, Rule, Word
 from attnexp.stats.power import seeds_needed
 
 
@@ -91,7 +91,7 @@ class Direction(Decision):
 
     def _verdict(self, word: Word | None, text: str, difference: Difference, rule: Rule) -> Verdict:
         """Return the verdict on the claim, from the word on the first row next to the second."""
-        if word in (Word.BETTER, Word.WORSE):
+        if word in TOLD_APART:
             claimed = self.says == "better" and word is Word.BETTER
             return Verdict("reproduced" if claimed else "not reproduced", text)
         if word is Word.EQUAL:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attnexp.select.sample import Sample
-from attnexp.stats.compare import Difference, Standing, Word
+from attnexp.stats.compare import TOLD_APART, Difference, Standing, Word
 from attnexp.stats.exact import fisher
 from attnexp.stats.intervals import LEVEL
 
@@ -75,8 +75,8 @@ def judge(
         more = len(one.learned) * two.n > len(two.learned) * one.n
         because = f"{one} and {two} seeds learned, p = {p:.2g}"
         return Judgement(Word.BETTER if more else Word.WORSE, because, found)
-    told = standing.word in (Word.BETTER, Word.WORSE)
-    if one and two and not one.learned and not two.learned and not told:
+    failed = one and two and not one.learned and not two.learned
+    if failed and standing.word not in TOLD_APART:
         return Judgement(Word.NEITHER_LEARNS, difference=found)
     if standing.word in UNDECIDED:
         return Judgement(Word.FEW, difference=found)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.select.sample import Sample, standings_beside
-from attnexp.stats.compare import Rule, Standing, Word, beside, compare
+from attnexp.stats.compare import TOLD_APART, Rule, Standing, Word, beside, compare
 from attnexp.stats.paired import Values
 from attnexp.stats.ranks import chances, mean_ranks
 
@@ -69,12 +69,11 @@ class OverTasks:
     @property
     def tied(self) -> list[tuple[int, ...]]:
         """The largest sets of rows of which no two are shown to differ, each in `order`."""
-        told = (Word.BETTER, Word.WORSE)
         beside = [self.beside(row) for row in range(self.rows)]
         ranked = [row for row in self.order if self.ranks[row] is not None]
         sets: list[tuple[int, ...]] = [()]
         for row in ranked:
-            alike = {other for other in ranked if beside[row][other].word not in told}
+            alike = {other for other in ranked if beside[row][other].word not in TOLD_APART}
             joined = dict.fromkeys((*(own for own in each if own in alike), row) for each in sets)
             kept = [each for each in sets if not alike.issuperset(each)]
             sets = [*kept, *(each for each in joined if not _is_part(each, [*kept, *joined]))]

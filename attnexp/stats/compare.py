@@ -86,6 +86,10 @@ class Word(StrEnum):
     NO_VALUE = "no value"
 
 
+TOLD_APART = frozenset({Word.BETTER, Word.WORSE})
+"""The verdicts that show a row to differ from a given row."""
+
+
 ALONE = {0: Word.NO_VALUE, 1: Word.ONE_SEED}
 """The verdicts on rows without seeds and on rows of one seed."""
 

@@ -11,7 +11,7 @@ from attnexp.core.language import Phrase, capitalized, counted, in_language, joi
 from attnexp.select.configurations import differing_data, is_data
 from attnexp.select.frame import Frame, varying
 from attnexp.select.tasks import OverTasks
-from attnexp.stats.compare import Difference, Standing, Word
+from attnexp.stats.compare import TOLD_APART, Difference, Standing, Word
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.columns import STANDINGS
 from attnexp.tables.entries import ResultsTable, TableEntry, TableRequest, divide
@@ -27,7 +27,7 @@ from attnexp.tables.grid import (
     numbers_cell,
 )
 from attnexp.tables.reports import label_cell
-from attnexp.tables.required import TOLD_APART, Requirement
+from attnexp.tables.required import SAYS, Requirement
 from attnexp.tables.sentences import row_in_list, row_name
 
 HEADS = (
@@ -344,12 +344,12 @@ def _tied_notes(table: TasksTable) -> Iterator[Phrase]:
             rows=listed([table.name(best), table.name(row)]),
             tasks=needed[row],
         )
-    apart = {Word.BETTER, Word.WORSE}
-    if apart_in_some := [table.name(row) for row in tied if table.verdicts[row].keys() & apart]:
+    apart = [row for row in tied if table.verdicts[row].keys() & TOLD_APART]
+    if apart:
         yield said(
             "some tasks tell {rows} from {best}: {command} with a value of {over} has the table of "
             "a task",
-            rows=listed(apart_in_some),
+            rows=listed(map(table.name, apart)),
             best=table.name(best),
             command="`attnexp results --where`",
             over=", ".join(table.over),
@@ -367,14 +367,14 @@ def over_answers(table: TasksTable, requirements: Sequence[Requirement]) -> Iter
         for name in (asked.one, asked.other):
             if name not in known:
                 raise RequestError(f"--require: the row {none_of(name, sorted(known))}")
-        if asked.how not in TOLD_APART:
+        if asked.how not in SAYS:
             raise RequestError(
                 f"--require: '{asked.sentence}': rows are better or worse over tasks"
             )
         standing = table.compared.beside(known[asked.other])[known[asked.one]]
-        found, word = standing.difference, TOLD_APART[asked.how]
+        found, word = standing.difference, SAYS[asked.how]
         outcome = TableOutcome.NOT_SHOWN
-        if standing.word in (Word.BETTER, Word.WORSE):
+        if standing.word in TOLD_APART:
             outcome = TableOutcome.HOLDS if standing.word is word else TableOutcome.FALSE
         because = "they share no task"
         if found is not None:

@@ -21,7 +21,7 @@ FORM = re.compile(
     r"(?: within (?P<within>[0-9.eE+-]+))?"
 )
 
-TOLD_APART = {"better than": Word.BETTER, "worse than": Word.WORSE}
+SAYS = {"better than": Word.BETTER, "worse than": Word.WORSE}
 """The verdict on the first row that a sentence without a margin requires."""
 
 EXAMPLE = (
@@ -50,7 +50,7 @@ def read_requirement(text: str) -> Requirement:
         within = float(found["within"] or 0)
     except ValueError:
         raise RequestError(f"--require: '{found['within']}' is no number") from None
-    if found["within"] and found["how"] in TOLD_APART:
+    if found["within"] and found["how"] in SAYS:
         raise RequestError(
             f"--require: '{text}' has a margin, which '{found['how']}' does not take"
         )
@@ -111,7 +111,7 @@ def _answer(
         f"{panel[one].title} {number_text(found.mean)} {ends} on {found.pairs} {table.unit.many.en}"
     )
     if outcome is TableOutcome.NOT_SHOWN:
-        few, margin = found.pairs < rule.least, asked.how not in TOLD_APART
+        few, margin = found.pairs < rule.least, asked.how not in SAYS
         needed = None if margin else seeds_needed(found, rule)
         if few and needed is None:
             because += f"; {rule.least} {table.unit.many.en} are the fewest that decide"
@@ -125,8 +125,8 @@ def _answer(
 
 def _outcome(asked: Requirement, standing: Standing, found: Difference, sign: int) -> TableOutcome:
     """Return whether a sentence holds: by the verdict, or with a margin by the interval."""
-    if asked.how in TOLD_APART:
-        word = TOLD_APART[asked.how]
+    if asked.how in SAYS:
+        word = SAYS[asked.how]
         if standing.word in (word, TURNED[word]):
             return TableOutcome.HOLDS if standing.word is word else TableOutcome.FALSE
         return TableOutcome.NOT_SHOWN
