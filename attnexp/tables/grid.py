@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from attnexp.core.console import count_text, number_text
+from attnexp.core.console import count_text, number_text, setting_text
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 from attnexp.core.language import Phrase, Text, joined, said, translate
 from attnexp.select.renaming import KEPT, Renaming
@@ -169,14 +169,14 @@ class Report:
 
 
 def cell(value: object) -> GridCell:
-    """Return a value as a cell: numbers to four digits, a dash for a missing value."""
+    """Return a value as a cell: numbers to four digits, `true`, a dash for a missing value."""
     if isinstance(value, GridCell):
         return value
     if value is None or value != value:
         return GridCell(NOTHING)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return numbers_cell("{}", value)
-    return GridCell(number_text(value))
+    return GridCell(setting_text(value))
 
 
 def numbers_cell(form: str, *numbers: float, strong: bool = False) -> GridCell:

@@ -22,7 +22,7 @@ from attnexp.tables.grid import (
     [
         (0.123456, "0.1235"),
         (12, "12"),
-        (True, "True"),
+        (True, "true"),
         ("a", "a"),
         (None, NOTHING),
         (float("nan"), NOTHING),
