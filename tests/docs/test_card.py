@@ -166,9 +166,6 @@ def test_the_cards_that_ship_are_of_the_results_version_that_the_page_says():
     text = (ROOT / "docs" / "card_numbers.md").read_text()
     (said,) = re.findall(r"All cards of this page are of results version (\d+)\.", text)
     assert {read_card(path).results_version for path in SHIPPED} == {int(said)}
-    apart = [*(ROOT / "docs" / "cards" / "version_2").glob("*.json")]
-    assert apart
-    assert {read_card(path).results_version for path in apart} == {2}
 
 
 def test_the_schema_that_the_page_names_has_every_field():
