@@ -129,8 +129,8 @@ FAULTS = (
     ),
     (
         "notebooks/runs.py",
-        "for run, fit in zip(self, fits, strict=True) if fit)",
-        "for run, fit in zip(self, fits, strict=True) if not fit)",
+        "for run in self if run.path in fits",
+        "for run in self if run.path not in fits",
     ),
     (
         "plots/lines.py",
