@@ -28,7 +28,7 @@ from attnexp.tables.grid import (
 )
 from attnexp.tables.reports import label_cell
 from attnexp.tables.required import SAYS, Requirement
-from attnexp.tables.sentences import row_in_list, row_name
+from attnexp.tables.sentences import has_text, row_in_list, row_name
 
 HEADS = (
     Head(said("tasks"), right=True, folds=True, word="tasks"),
@@ -258,17 +258,9 @@ def _verdicts(table: TasksTable) -> Iterator[Phrase]:
         for word in (Word.BEST, Word.WORSE, Word.TIED)
     }
     first = [*by_word.pop(Word.BEST)]
-    has = {
-        "rows": listed(map(table.name, first)),
-        "extreme": said("the best mean rank over {tasks} tasks", tasks=len(table.tasks)),
-        "value": number_text(compared.ranks[best]),
-    }
-    lead = (
-        said("{rows} has {extreme}, {value}", **has)
-        if len(first) == 1
-        else said("{rows} have {extreme}, {value}", **has)
-    )
-    parts: list[Phrase] = [lead]
+    extreme = said("the best mean rank over {tasks} tasks", tasks=len(table.tasks))
+    names = listed(map(table.name, first))
+    parts: list[Phrase] = [has_text(names, len(first), extreme, compared.ranks[best])]
     shares = compared.chances[:, best].tolist()
     worse = [
         said("{row} (ahead on {share})", row=table.name(row), share=number_text(shares[row]))

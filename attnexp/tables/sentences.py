@@ -132,12 +132,13 @@ def _lead(table: ResultsTable, rows: Sequence[TableEntry]) -> Phrase:
 
 def _has(table: ResultsTable, rows: Sequence[TableEntry], extreme: Text, value: float) -> Text:
     """Return that rows have the best value of a metric."""
-    has = {
-        "rows": _listed(table, rows, _telling(table)[1]),
-        "extreme": extreme,
-        "value": number_text(value),
-    }
-    if len(rows) == 1:
+    return has_text(_listed(table, rows, _telling(table)[1]), len(rows), extreme, value)
+
+
+def has_text(rows: Text, number: int, extreme: Text, value: float | None) -> Text:
+    """Return that a number of rows, given by their names, have an extreme with its value."""
+    has = {"rows": rows, "extreme": extreme, "value": number_text(value)}
+    if number == 1:
         return said("{rows} has {extreme}, {value}", **has)
     return said("{rows} have {extreme}, {value}", **has)
 
