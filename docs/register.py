@@ -86,7 +86,7 @@ def rows(cards: Cards) -> list[list[str]]:
 
 
 def best(cards: Cards) -> list[dict[str, bool]]:
-    """Return for each trial of all cards which rows may be the best, of those that have a value."""
+    """Return for each trial of all cards but costs which rows with a value may be the best."""
     names = [f"{name}.json" for name in cards]
     return [
         {
@@ -95,6 +95,7 @@ def best(cards: Cards) -> list[dict[str, bool]]:
             if row.values(trial.metric)
         }
         for trial in (merged([*cards.values()], names) if cards else [])
+        if not trial.is_cost
     ]
 
 

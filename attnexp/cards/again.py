@@ -14,8 +14,8 @@ from attnexp.cards.carry_out import measured
 from attnexp.cards.lines import Effort
 from attnexp.cards.nearest import with_products
 from attnexp.cards.rows import row_of
-from attnexp.cards.trial import SEEDS, LevelName, SizedTrial
-from attnexp.core.errors import RequestError, RunFailedError, none_of
+from attnexp.cards.trial import SizedTrial
+from attnexp.core.errors import RunFailedError
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.command_line import own_words
 from attnexp.runs.origin.provenance import processor, versions
@@ -31,14 +31,6 @@ def drawn(card: Card, number: int, seed: int) -> list[DrawnRow]:
     """
     rows = [(trial, row) for trial in card.trials for row in trial.rows if trial.words]
     return random.Random(seed).sample(rows, min(number, len(rows)))
-
-
-def level_of(card: Card) -> LevelName:
-    """Return the level of a card. Raises RequestError for an unknown level."""
-    for level in SEEDS:
-        if level == card.level:
-            return level
-    raise RequestError(f"the level of the card {none_of(card.level, SEEDS)}")
 
 
 def surroundings(card: Card) -> list[str]:
@@ -82,7 +74,7 @@ def made_again(
         own = with_products(own, own_words(config_dir))
     untuned = replace(task, trial=msgspec.structs.replace(task.trial, tune=[]))
     with tempfile.TemporaryDirectory(prefix="attnexp-verify-") as folder:
-        effort = Effort(level_of(card), card.seeds, minutes, card.device, config_dir, Path(folder))
+        effort = Effort(card.level, card.seeds, minutes, card.device, config_dir, Path(folder))
         found = measured(untuned, own, effort).result
     if not (found.numbers or found.diverged) and (row.numbers or found.why != row.why):
         raise RunFailedError(found.why or "no run has a result")

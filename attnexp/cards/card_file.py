@@ -5,14 +5,20 @@ Verdicts are computed from the file, so that cards of several people are judged 
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
+from attnexp.cards.trial import LevelName
 from attnexp.config.plain_words import require_plain
 from attnexp.core.errors import RequestError, refusal
 from attnexp.runs.files import read_bytes, write_bytes
 from attnexp.select.sample import EXAMPLES, Sample
+
+NotNegative = Annotated[float, Meta(ge=0)]
+Whole = Annotated[int, Meta(ge=0)]
+Counting = Annotated[int, Meta(ge=1)]
 
 
 class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,11 +39,11 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: list[str]
     numbers: dict[str, dict[int, float]] = {}
     diverged: list[int] = []
-    lost: int = 0
+    lost: Whole = 0
     why: str = ""
     tuned: dict[str, str] = {}
     at_end: list[str] = []
-    seconds: float = 0.0
+    seconds: NotNegative = 0.0
     is_subject: bool = False
 
     def values(self, number: str) -> list[float]:
@@ -66,14 +72,14 @@ class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     harder: list[str]
     metric: str
     columns: list[str]
-    equal_within: float
+    equal_within: NotNegative
     rows: list[RowResult]
     better: Literal["lower", "higher"] = "higher"
     counted: dict[str, float] = {}
     of_products: list[str] = []
     unit: str = ""
     chance: float | None = None
-    examples: int = EXAMPLES
+    examples: Counting = EXAMPLES
 
     @property
     def is_cost(self) -> bool:
@@ -99,13 +105,13 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     subject: str
-    level: str
-    seeds: int
+    level: LevelName
+    seeds: Counting
     date: str
     versions: dict[str, str]
     processor: str
     device: str
-    wall_minutes: float
+    wall_minutes: NotNegative
     trials: list[TrialResult]
     results_version: int = 1
     format: Literal[1] = 1
@@ -124,12 +130,14 @@ def write_card(path: Path, card: Card) -> None:
 def read_card(path: Path) -> Card:
     """Return the card in a file.
 
-    Raises RequestError for a file that is not a card, or has settings refused by `require_plain`.
+    Raises RequestError for a file that is not a card: with a trial without rows, a trial or a row
+    twice, or a deciding number that its metric cannot have. Raises RequestError for settings
+    refused by `require_plain`.
     """
     try:
         card = msgspec.json.decode(read_bytes(path), type=Card)
-        if empty := next((trial.name for trial in card.trials if not trial.rows), None):
-            raise msgspec.ValidationError(f"its trial {empty} has no rows")
+        if fault := next(_faults(card), None):
+            raise msgspec.ValidationError(fault)
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {refusal(error)}") from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -137,6 +145,29 @@ def read_card(path: Path) -> Card:
     for word in dict.fromkeys(_words(card)):
         require_plain(word, path)
     return card
+
+
+def _faults(card: Card) -> Iterator[str]:
+    """Yield what no card has, each as a clause about the card."""
+    names = [trial.name for trial in card.trials]
+    yield from (f"it has the trial {name} twice" for name in _repeated(names))
+    for trial in card.trials:
+        if not trial.rows:
+            yield f"its trial {trial.name} has no rows"
+        labels = [row.label for row in trial.rows]
+        yield from (
+            f"its trial {trial.name} has the row {each} twice" for each in _repeated(labels)
+        )
+        for row in trial.rows:
+            sample = trial.sample(row, trial.metric)
+            low, high = sample.range
+            for seed, own in row.numbers.get(trial.metric, {}).items():
+                if not low <= own <= high or (trial.is_cost and own <= 0):
+                    yield f"its trial {trial.name} has {trial.metric} {own:g} at seed {seed}"
+
+
+def _repeated(names: Sequence[str]) -> Iterator[str]:
+    return (name for place, name in enumerate(names) if name in names[:place])
 
 
 def _words(card: Card) -> Iterator[str]:
@@ -151,8 +182,10 @@ def _words(card: Card) -> Iterator[str]:
 def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
     """Return the trials that all cards have, each with the rows of all cards.
 
-    A row of several cards counts once. A subject whose numbers differ between cards gets a row for
-    each card, labelled by its file: `mine (a)` of a.json. `names` are the names of the files.
+    Of a row of several cards, the one with the most seeds counts, the first of several such. Unit
+    and chance of a metric are those of the first card with a value. A subject whose numbers differ
+    between cards gets a row for each card, labelled by its file: `mine (a)` of a.json. `names` are
+    the names of the files.
     Raises RequestError if cards have different results versions or levels, if a trial has different
     settings, which are named, or if no trial is in all cards.
     """
@@ -166,23 +199,34 @@ def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
             raise RequestError(f"{name} is of level {card.level}, and {names[0]} of {first.level}")
     found = []
     for trial in first.trials:
-        rows = {row.label: row for row in trial.rows}
-        for card, name in zip(cards[1:], names[1:], strict=True):
-            other = next((each for each in card.trials if each.name == trial.name), None)
-            if other is None:
-                break
-            for field in ("words", "tune", "metric", "equal_within"):
-                ours, theirs = getattr(trial, field), getattr(other, field)
-                if ours != theirs:
-                    raise RequestError(
-                        f"{trial.name} has {field} {ours} in {names[0]}, and {theirs} in {name}"
-                    )
-            rows |= {row.label: row for row in other.rows if row.label not in rows}
-        else:
-            found.append(msgspec.structs.replace(trial, rows=list(rows.values())))
+        same = [each for card in cards for each in card.trials if each.name == trial.name]
+        if len(same) == len(cards):
+            found.append(_one_trial(same, names))
     if not found:
         raise RequestError("no trial is in all of these cards")
     return found
+
+
+def _one_trial(same: Sequence[TrialResult], names: Sequence[str]) -> TrialResult:
+    """Return a trial of several cards as one, with the rows of all."""
+    first = same[0]
+    for trial, name in zip(same[1:], names[1:], strict=True):
+        for field in ("words", "tune", "metric", "equal_within"):
+            ours, theirs = getattr(first, field), getattr(trial, field)
+            if ours != theirs:
+                raise RequestError(
+                    f"{first.name} has {field} {ours} in {names[0]}, and {theirs} in {name}"
+                )
+
+    def seeds(row: RowResult) -> int:
+        return len(row.values(first.metric))
+
+    rows: dict[str, RowResult] = {}
+    for trial in same:
+        for row in trial.rows:
+            rows[row.label] = max(rows.get(row.label, row), row, key=seeds)
+    measured = max(same, key=lambda trial: any(map(seeds, trial.rows)))
+    return msgspec.structs.replace(measured, rows=list(rows.values()))
 
 
 def _told_apart(cards: Sequence[Card], names: Sequence[str]) -> list[Card]:

@@ -164,8 +164,15 @@ def _verdict(
     samples: tuple[Sample, Sample],
     found: Judgement,
 ) -> CardVerdict:
-    """Return a judgement on the subject next to a baseline as the verdict of a card."""
+    """Return a judgement on the subject next to a baseline as the verdict of a card.
+
+    Costs with a mean ratio within `equal_within` are not told apart.
+    """
     subject, baseline = rows
+    if trial.is_cost and found.word in TOLD_APART:
+        assert found.difference is not None
+        if abs(found.difference.mean) <= math.log1p(trial.equal_within):
+            found = replace(found, word=Word.TIED)
     means = [mean(sample.means) for sample in samples]
     sign = 1.0 if trial.better == "higher" else -1.0
     apart = paired(samples[0].values, samples[1].values)
@@ -197,9 +204,11 @@ def ahead(trial: TrialResult) -> list[bool]:
     A row is out if the card's test, with this row as subject, shows a better mean. With 95% the
     best row is not out (Hsu 1981, multiple comparisons with the best). A row is also out if
     Fisher's test shows that more seeds of the row with the best mean learned. If none of these
-    learned, all rows are out.
+    learned, all rows are out. Costs have no best row: cards measure them on several occasions.
     """
-    samples, within = _compared(trial, _samples(trial))
+    if trial.is_cost:
+        return [False] * len(trial.rows)
+    samples, within = _samples(trial), trial.equal_within
     there = [sample for sample in samples if sample.means]
     words = [standing.word for standing in standings(there, within)] if there else []
     if Word.BEST not in words:

@@ -74,17 +74,13 @@ class Direction(Decision):
             f"{found.because or found.word}"
         )
         changes = {
-            where: change
+            where: evidence.last_pass(self.metric, where) or 0.0
             for where in (self.first, self.second)
-            if (change := evidence.last_pass(self.metric, where)) is not None
         }
         moving = [where for where, change in changes.items() if abs(change) > self.equal_within]
         if moving:
             text += f", before {'either' if len(moving) == 2 else moving[0]} had converged"
-        shown = [
-            (f"last pass, {where}", f"{self.metric} {change:+.2g}")
-            for where, change in changes.items()
-        ]
+        shown = evidence.last_passes(self.metric, self.first, self.second)
         solved = found.word is Word.BOTH_SOLVE
         word = standing.word if solved and self.says == "equal" else found.word
         return replace(self._verdict(word, text, difference, rule), shown=shown)

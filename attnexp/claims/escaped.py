@@ -56,6 +56,7 @@ class Escaped(Decision):
             (f"step of escape, {where}", self._steps(evidence.chosen(where).runs))
             for where in (self.first, self.second)
         ]
+        shown += evidence.last_passes(self.metric, self.first, self.second)
         if min(seeds) < FEWEST:
             return Verdict("cannot tell", text, FEWEST - min(seeds), shown)
         if p <= evidence.level:

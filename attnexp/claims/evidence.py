@@ -128,6 +128,20 @@ class Evidence:
         changes = [change for change in changes if math.isfinite(change)]
         return mean(changes) if changes else None
 
+    def last_passes(self, metric: str, *rows: str) -> list[tuple[str, str]]:
+        """Return the change of a metric in the last pass by row, as text.
+
+        The change of the validation loss takes the place of a metric that is not validated. Rows of
+        runs of one pass are left out.
+        """
+        names = [metric, "loss"]
+        found = ((row, each, self.last_pass(each, row)) for row in rows for each in names)
+        texts: dict[str, str] = {}
+        for row, name, change in found:
+            if change is not None:
+                texts.setdefault(f"last pass, {row}", f"{name} {change:+.2g}")
+        return list(texts.items())
+
     def names(self) -> list[str]:
         """Return the names of all measured numbers, columns of metrics.csv included."""
         found = dict.fromkeys(f"{point.curve}@{point.x:g}" for point in self.points)

@@ -157,16 +157,15 @@ def _verify(paths: Sequence[Path], options: VerifyOptions) -> dict[str, Any]:
 
 def _verify_card(path: Path, options: VerifyOptions) -> dict[str, Any]:
     """Make rows of a card anew, print how their numbers compare, and return it for programs."""
-    from attnexp.cards.again import drawn, level_of, made_again, surroundings
+    from attnexp.cards.again import drawn, made_again, surroundings
     from attnexp.cards.card_file import read_card
     from attnexp.cards.trial import MINUTES, read_tasks
     from attnexp.config.trust import read_trust
 
     card = read_card(path)
-    level = level_of(card)
     read_trust(options.trust, options.config_dir)
-    tasks = read_tasks(level, config_dir=options.config_dir)
-    minutes = MINUTES[level] if options.minutes is None else options.minutes
+    tasks = read_tasks(card.level, config_dir=options.config_dir)
+    minutes = MINUTES[card.level] if options.minutes is None else options.minutes
     rows = drawn(card, options.rows or ROWS, SEED if options.seed is None else options.seed)
     if not rows:
         raise RequestError(f"{path} has no rows that can be made anew")

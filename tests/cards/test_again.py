@@ -7,12 +7,12 @@ import pytest
 from cards.example import card, row, trial
 
 from attnexp.cards import again
-from attnexp.cards.again import drawn, level_of, made_again, surroundings
+from attnexp.cards.again import drawn, made_again, surroundings
 from attnexp.cards.card_file import Card
 from attnexp.cards.numbers import MeasuredRow
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import Level, SizedTrial, Trial
-from attnexp.core.errors import RequestError, RunFailedError
+from attnexp.core.errors import RunFailedError
 from attnexp.runs.origin.provenance import processor, versions
 
 pytestmark = pytest.mark.check
@@ -52,12 +52,6 @@ def test_rows_are_drawn_among_all_but_those_of_costs():
     assert len(drawn(whole(), 9, 1)) == 2
     cost = card(msgspec.structs.replace(trial(of("dot", 1.0)), words=[]))
     assert drawn(cost, 3, 1) == []
-
-
-def test_a_level_that_there_is_not_is_refused():
-    assert level_of(whole()) == "quick"
-    with pytest.raises(RequestError, match="'huge' is not a choice"):
-        level_of(msgspec.structs.replace(whole(), level="huge"))
 
 
 def test_another_build_is_said():

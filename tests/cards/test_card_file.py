@@ -1,6 +1,8 @@
 """The file of a card, and cards of several people."""
 
 import json
+import re
+from itertools import permutations
 
 import msgspec
 import pytest
@@ -40,6 +42,46 @@ def test_a_trial_without_rows_is_refused_by_name(tmp_path):
         read_card(tmp_path / "card.json")
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"numbers": {"exact_match": {1: 1.5}}}, "its trial reverse has exact_match 1.5 at seed 1"),
+        ({"numbers": {"exact_match": {3: -1}}}, "its trial reverse has exact_match -1 at seed 3"),
+        ({"lost": -1}, "Expected `int` >= 0"),
+        ({"seconds": -0.5}, "Expected `float` >= 0.0"),
+        ({"label": "scaled_dot"}, "its trial reverse has the row scaled_dot twice"),
+    ],
+)
+def test_a_row_that_no_card_has_is_refused(tmp_path, change, fault):
+    mine = msgspec.structs.replace(row("mine", 0.5, 0.6), **change)
+    write_card(tmp_path / "card.json", card(trial(mine, row("scaled_dot", 0.7, 0.8))))
+    with pytest.raises(RequestError, match=rf"card\.json is not a card: {re.escape(fault)}"):
+        read_card(tmp_path / "card.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (card(level="huge"), "Invalid enum value 'huge'"),
+        (card(seeds=0), "Expected `int` >= 1"),
+        (card(trial(row("mine", 0.5), equal_within=-1.0)), "Expected `float` >= 0.0"),
+        (card(trial(row("mine", 0.5)), trial(row("mine", 0.5))), "it has the trial reverse twice"),
+    ],
+)
+def test_a_card_that_cannot_be_is_refused(tmp_path, content, fault):
+    write_card(tmp_path / "card.json", content)
+    with pytest.raises(RequestError, match=rf"card\.json is not a card: {re.escape(fault)}"):
+        read_card(tmp_path / "card.json")
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+def test_a_cost_is_more_than_nothing(tmp_path, seconds):
+    cost = trial(row("mine", seconds, number="s"), metric="s", unit="")
+    write_card(tmp_path / "card.json", card(msgspec.structs.replace(cost, words=[])))
+    with pytest.raises(RequestError, match=f"its trial reverse has s {seconds:g} at seed 1"):
+        read_card(tmp_path / "card.json")
+
+
 def test_a_card_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(RequestError, match=r"no\.json cannot be read"):
         read_card(tmp_path / "no.json")
@@ -49,6 +91,26 @@ def test_cards_share_their_baselines():
     (found,) = merged([ONE, OTHER], NAMES)
     assert [each.label for each in found.rows] == ["mine", "scaled_dot", "yours"]
     assert found.rows[1].numbers["exact_match"] == {1: 0.7, 2: 0.8}
+
+
+def test_a_row_counts_as_in_the_card_with_the_most_seeds():
+    """Whatever the order of the cards: of no, two and three seeds."""
+    lost = msgspec.structs.replace(row("scaled_dot"), lost=6, why="too late")
+    cards = [
+        card(trial(row("mine"), lost, chance=None, unit=""), subject="mine"),
+        card(trial(row("yours", 0.9, 0.9), row("scaled_dot", 0.1, 0.1)), subject="yours"),
+        card(trial(row("theirs", 0.9), row("scaled_dot", 0.2, 0.2, 0.3)), subject="theirs"),
+    ]
+    for own in permutations(cards):
+        (found,) = merged(own, ["a.json", "b.json", "c.json"])
+        rows = {each.label: each.values("exact_match") for each in found.rows}
+        assert rows == {
+            "mine": [],
+            "yours": [0.9, 0.9],
+            "theirs": [0.9],
+            "scaled_dot": [0.2, 0.2, 0.3],
+        }
+        assert (found.chance, found.unit) == (0.0, "share")
 
 
 def test_subjects_of_one_name_and_other_numbers_are_told_apart():

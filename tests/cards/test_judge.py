@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from cards.example import row, trial
@@ -221,3 +222,30 @@ def test_seeds_that_diverged_have_not_learned_where_lower_is_better(ours, theirs
     ]
     of_errors = trial(*rows, better="lower", unit="y^2", chance=0.9)
     assert verdicts(of_errors)[0].word == word
+
+
+@pytest.mark.parametrize(
+    ("ratio", "word"),
+    [(1.5, "worse"), (1.12, "worse"), (1.08, "equal"), (0.92, "equal"), (0.9, "better")],
+)
+def test_costs_within_a_tenth_are_not_told_apart(ratio, word):
+    """Six rounds, each with nearly the same ratio."""
+    baseline = (0.01, 0.02, 0.015, 0.012, 0.018, 0.011)
+    subject = tuple(own * (ratio + i / 1e4) for i, own in enumerate(baseline))
+    rows = (row("mine", *subject, number="seconds"), row("other", *baseline, number="seconds"))
+    costs = trial(*rows, metric="seconds", better="lower", unit="", chance=None, equal_within=0.1)
+    costs = msgspec.structs.replace(costs, words=[])
+    (verdict,) = verdicts(costs)
+    assert verdict.word == word
+    assert ahead(costs) == [False, False]
+
+
+def test_costs_with_a_wide_ratio_about_a_tenth_are_not_told_apart():
+    """All six rounds are slower, by 1% to 25% and by 9% on the mean."""
+    ratios = (1.01, 1.25, 1.02, 1.15, 1.03, 1.09)
+    rows = (row("mine", *ratios, number="seconds"), row("other", *(1.0,) * 6, number="seconds"))
+    costs = trial(*rows, metric="seconds", better="lower", unit="", chance=None, equal_within=0.1)
+    ((verdict,),) = judged([msgspec.structs.replace(costs, words=[])])
+    assert (verdict.word, verdict.in_table(of_costs=True)) == ("tied", "tied")
+    ((apart,),) = judged([costs])
+    assert apart.word == "worse", "as a metric"

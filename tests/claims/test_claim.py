@@ -15,6 +15,8 @@ from attnexp.core.errors import RequestError
 
 NAMES = names()
 
+USUAL_RATE = yaml.safe_load((CONF / "optim" / "adam.yaml").read_text())["lr"]
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_claim_says_what_it_has_to(name):
@@ -41,10 +43,14 @@ def test_each_claim_says_what_it_has_to(name):
 
 def test_the_page_has_each_claim_as_its_file_has_it():
     page = (ROOT / "docs" / "claims.md").read_text()
-    found = re.findall(r"^- `(\w+)`.*, (\d+) seeds, \*\*(.*?)\*\*: ", page, re.MULTILINE)
+    found = re.findall(r"^- `(\w+)`.*, (\d+) seeds, \*\*(.*?)\*\*: (.*)", page, re.MULTILINE)
     assert sorted(name for name, *_ in found) == sorted(NAMES)
-    for name, seeds, verdict in found:
+    for name, seeds, verdict, figures in found:
         claim = read_claim(name)
+        assert ("; before, at" in figures) == bool(claim.before), name
+        if rate := re.search(r"\(untuned: ([\d.]+)", verdict):
+            words = {word for sweep in claim.sweeps for word in sweep if word.startswith("optim.")}
+            assert (words or {f"optim.lr={USUAL_RATE}"}) == {f"optim.lr={rate[1]}"}, name
         assert ("amended" in verdict) == bool(claim.amended), name
         decided = not verdict.startswith(("both solve it", "cannot tell"))
         told = "carry over" in verdict or "carries over" in verdict

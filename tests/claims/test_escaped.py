@@ -57,6 +57,8 @@ def test_the_steps_of_escape_are_shown(two_modes):
     assert dict(verdict.shown) == {
         "step of escape, model=a": "100 to 300, median 200, of 3 seeds",
         "step of escape, model=b": "skip",
+        "last pass, model=a": "token_accuracy +0.16",  # one of five seeds learns in the last pass
+        "last pass, model=b": "token_accuracy +0",
     }
 
 

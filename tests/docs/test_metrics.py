@@ -4,7 +4,10 @@ import re
 import runpy
 
 import pytest
+import torch
 from conftest import ROOT
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
 
 from attnexp.core.language import said, translate
 
@@ -83,3 +86,18 @@ def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task, told):
     assert {name for _, name in companions} <= {metric.name for metric in metrics}
     assert {head for head, _ in companions} <= {translate(column.title) for column in COLUMNS}
     assert {metric.name: metric.companions for metric in metrics if metric.companions} == told
+
+
+@pytest.mark.parametrize("name", ["metrics.md", "zh/metrics.md"])
+def test_the_page_names_the_normalizers_whose_rows_do_not_sum_to_one(name):
+    """The names are found by the weights of a row of one large score and small ones."""
+    (line,) = re.findall(r"^.*`softmax_one`.*$", (DOCS / name).read_text(), re.MULTILINE)
+    told = set(re.findall(r"`(\w+)`", line.replace("`sink_mass`", "")))
+    scores = torch.tensor([[[0.5, -1.0, 0.25, 2.0]]])
+    found = set()
+    for path in (ROOT / "conf" / "normalizer").glob("*.yaml"):
+        normalizer = instantiate(OmegaConf.load(path), heads=1)
+        weights = normalizer(scores, torch.ones(1, 1, 4, dtype=torch.bool))
+        if abs(weights.sum().item() - 1) > 1e-4:
+            found.add(path.stem)
+    assert told == found

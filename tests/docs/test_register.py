@@ -127,7 +127,7 @@ def card_of(words, *values, seeds=6):
     sides = [([], 0.5, 0.5), (["model=additive"], 0.7, None)]
     rows = [measured(words, *values), *(measured(*side) for side in sides)]
     trials = [
-        TrialResult(name, "", "", [], [], [], "accuracy", [], 0.02, [*own], unit="share")
+        TrialResult(name, "", "", ["data=copy"], [], [], "accuracy", [], 0.02, [*own], unit="share")
         for name, *own in zip(("copy", "sort"), *rows, strict=True)
     ]
     label = trials[0].rows[0].label
