@@ -73,7 +73,7 @@ MOST_LINES = {
     "trackers": 37,
     "imported": 813,
     "training": 1_895,
-    "config": 1_929,
+    "config": 1_926,
     "sweeps": 1_788,
     "notebooks": 102,
     "probe": 814,

@@ -4,6 +4,7 @@ Each file begins with a comment line that describes the choice.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import takewhile
@@ -13,6 +14,9 @@ from typing import Any
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
 from attnexp.runs.settings import GROUPS
+
+DEFAULT = re.compile(rf"^  - ({'|'.join(GROUPS)}): (\w+)$", re.MULTILINE)
+"""A line of the list of defaults: a group and its choice."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +97,9 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
 
 
 def defaults() -> dict[str, str]:
-    """Return the default choice of each group that has one."""
-    named = [each for each in _config()["defaults"] if isinstance(each, dict)]
-    return {
-        group: name for each in named for group, name in each.items() if group in GROUPS and name
-    }
+    """Return the default choice of each group that has one, read without a YAML library."""
+    text = (conf_dir() / "config.yaml").read_text(encoding="utf-8")
+    return {group: name for group, name in DEFAULT.findall(text) if name != "null"}
 
 
 def first_line(path: Path) -> str:
@@ -121,11 +123,7 @@ def groups_with(name: str) -> list[str]:
 
 def top_level() -> dict[str, object]:
     """Return the settings that are in no group, with their defaults."""
-    return {name: value for name, value in _config().items() if name not in ("defaults", "hydra")}
-
-
-def _config() -> dict[str, Any]:
     from attnexp.config.documents import read_document  # reads with a library, at need alone
 
     content: dict[str, Any] = read_document(conf_dir() / "config.yaml", dict[str, Any])
-    return content
+    return {name: value for name, value in content.items() if name not in ("defaults", "hydra")}

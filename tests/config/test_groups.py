@@ -1,8 +1,10 @@
 """The choices of a folder of one's own."""
 
 import pytest
+from conftest import CONF
+from omegaconf import DictConfig, OmegaConf
 
-from attnexp.config.groups import choices, unread
+from attnexp.config.groups import choices, defaults, unread
 
 FILES = {
     "model/mine.yaml": True,
@@ -33,3 +35,12 @@ def test_files_that_are_no_choices_are_not_named(tmp_path):
         (tmp_path / name).touch()
     assert unread(tmp_path) == []
     assert unread(tmp_path / "nowhere") == []
+
+
+def test_the_defaults_are_those_of_the_file():
+    content = OmegaConf.load(CONF / "config.yaml")
+    named = [each for each in content.defaults if isinstance(each, DictConfig)]
+    chosen = {group: name for each in named for group, name in each.items() if name is not None}
+    overridden = {group for group in chosen if str(group).startswith("override ")}
+    assert defaults() == {group: chosen[group] for group in chosen.keys() - overridden}
+    assert len(defaults()) > 10
