@@ -17,8 +17,9 @@ from attnexp.scores.base import Score
 class Memory(NamedTuple):
     """Holds projected keys and values, and a mask of those that may be attended to.
 
-    `kept` are further numbers of each key for the estimator, see `Estimator.remember`. A memory is
-    built once per sequence and read at every decoding step.
+    `kept` are further numbers of each key for the estimator, see `Estimator.remember`, and zeros
+    for a key that no query may attend to. A memory is built once per sequence and read at every
+    decoding step.
     """
 
     keys: Float[Tensor, "*batch keys key_dim"]
@@ -38,13 +39,8 @@ class Memory(NamedTuple):
         A weight of zero times NaN is NaN, so a mask alone would not keep padding out.
         """
         mask = as_mask(mask, keys.shape[-2])
-        seen = seen_keys(mask)
-        if seen is not None:
-            seen = seen.unsqueeze(-1)
-            shown = keys.where(seen, 0.0)
-            values = shown if values is keys else values.where(seen, 0.0)
-            keys = shown
-        return cls(keys, values, mask)
+        shown = zero_unless_seen(keys, mask)
+        return cls(shown, shown if values is keys else zero_unless_seen(values, mask), mask)
 
     def followed_by(self, new: "Memory") -> "Memory":
         """Return this memory with new keys and values behind it, for queries that come later.
@@ -61,6 +57,14 @@ class Memory(NamedTuple):
             mask,
             None if new.kept is None else torch.cat([cast(Tensor, self.kept), new.kept], dim=-2),
         )
+
+
+def zero_unless_seen(
+    numbers: Float[Tensor, "*batch keys numbers"], mask: Mask | None
+) -> Float[Tensor, "*batch keys numbers"]:
+    """Return the numbers of keys, with zeros for the keys that no query may attend to."""
+    seen = seen_keys(mask)
+    return numbers if seen is None else numbers.where(seen.unsqueeze(-1), 0.0)
 
 
 class Attention(nn.Module, ABC):

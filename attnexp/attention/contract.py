@@ -88,6 +88,19 @@ def gives_masked_keys_nothing(make: AttentionFactory) -> None:
         require_close(again, context, f"padding of {junk} changes contexts")
 
 
+@at_any_parameters
+def passes_over_padding(make: AttentionFactory) -> None:
+    """Padding between symbols, as in front of a target, changes nothing: as without it."""
+    attention, x = made(make), draw_symbols()
+    shown = torch.tensor([True, True, False, True, False, False, True])
+    whole, weights = attended(attention, x, shown.expand(BATCH, -1))
+    without, own = attended(attention, x[:, shown], shown=None)
+    require_close(whole[:, shown], without, "padding between symbols changes contexts")
+    require_close(
+        weights[..., shown, :][..., shown], own, "padding between symbols changes weights"
+    )
+
+
 def answers_step_by_step(make: AttentionFactory) -> None:
     """Queries that come one by one, as in decoding, have the contexts of a whole pass."""
     attention, x = made(make), draw_symbols()
@@ -196,6 +209,7 @@ def loads_what_it_saved(make: AttentionFactory) -> None:
 ATTENTION_CONTRACT: tuple[Callable[[AttentionFactory], None], ...] = (
     answers_by_its_weights,
     gives_masked_keys_nothing,
+    passes_over_padding,
     answers_step_by_step,
     hides_what_a_bias_hides,
     shares_keys,

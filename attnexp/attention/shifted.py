@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from attnexp.attention.base import Memory
 from attnexp.attention.multihead import Bias, MultiHead, Turn
+from attnexp.core.masks import seen_keys
 
 
 class Shifted(MultiHead):
@@ -16,8 +17,8 @@ class Shifted(MultiHead):
 
     KV shifting, Xu et al. (2025, arXiv 2411.19574): a key tells which symbol came before its own,
     so that one layer can find a symbol and copy the next one, which else takes two. The first key
-    and value are mixed with 0. Each head has its own a and b, sigmoids of parameters that are 0 at
-    the start.
+    and value are mixed with 0, and padding is passed over. Each head has its own a and b, sigmoids
+    of parameters that are 0 at the start.
 
     Keys are mixed as the score compares them, after positions have turned them. The weights that
     are returned are those of the values before they are mixed: b w_j + (1 - b) w_(j+1) for the
@@ -46,19 +47,32 @@ class Shifted(MultiHead):
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
         of_keys, of_values = self.shares.sigmoid()[..., None, None]
+        seen = seen_keys(memory.mask)
         mixed = memory._replace(
-            keys=_mixed(memory.keys, of_keys.repeat_interleave(self.maps_a_head, dim=0)),
-            values=_mixed(memory.values, of_values),
+            keys=_mixed(memory.keys, of_keys.repeat_interleave(self.maps_a_head, dim=0), seen),
+            values=_mixed(memory.values, of_values, seen),
         )
         context, weights = super().attend(queries, mixed, need_weights, turn, bias, near)
         if weights is None:
             return context, None
-        return context, _mixed(weights.mT.flip(-2), of_values).flip(-2).mT
+        backwards = None if seen is None else seen.flip(-1)
+        mixed_weights = _mixed(weights.mT.flip(-2), of_values, backwards).flip(-2).mT
+        return context, mixed_weights
 
 
 def _mixed(
-    rows: Float[Tensor, "batch heads length features"], share: Float[Tensor, "heads 1 1"]
+    rows: Float[Tensor, "batch heads length features"],
+    share: Float[Tensor, "heads 1 1"],
+    seen: Bool[Tensor, "*batch length"] | None,
 ) -> Float[Tensor, "batch heads length features"]:
-    """Return each row times a share, and the row before it times the rest."""
-    before = F.pad(rows, (0, 0, 1, 0))[..., :-1, :]
-    return share * rows + (1 - share) * before
+    """Return each row times a share, and the last row seen before it times the rest.
+
+    Rows that are not seen become zeros. None means that all rows are.
+    """
+    before = F.pad(rows, (0, 0, 1, 0))
+    if seen is None:
+        return share * rows + (1 - share) * before[..., :-1, :]
+    places = torch.arange(1, rows.shape[-2] + 1, device=rows.device).where(seen, 0)
+    last = F.pad(places.cummax(dim=-1).values, (1, 0))[..., :-1, None]
+    mixed = share * rows + (1 - share) * before.gather(-2, last.expand_as(rows))
+    return mixed.where(seen.unsqueeze(-1), 0.0)

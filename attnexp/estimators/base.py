@@ -16,9 +16,9 @@ class Compared(NamedTuple):
     """Holds the queries and keys whose weights an estimator gets.
 
     `queries` are those of each head, before the score projects them further, `keys` as the score
-    compares them, `kept` the numbers that `Estimator.remember` returned, and `mask` is true for a
-    key that a query may attend to, or None if it may attend to all. For an estimator that needs
-    products, `projected` are the queries as the score compares them.
+    compares them, `kept` the numbers that `Estimator.remember` returned, with zeros for padding,
+    and `mask` is true for a key that a query may attend to, or None if it may attend to all. For an
+    estimator that needs products, `projected` are the queries as the score compares them.
     """
 
     queries: Float[Tensor, "*batch queries query_dim"]
@@ -73,7 +73,8 @@ class Estimator(nn.Module, ABC):
     ) -> Float[Tensor, "*heads keys kept"] | None:
         """Return the numbers that are needed of each key, once per sequence; by default none.
 
-        `inputs` are the vectors that the `keys` of each head are made of.
+        `inputs` are the vectors that the `keys` of each head are made of. Zeros take the place of
+        the numbers of padding, and must have no influence: of a gate, return the logarithm.
         """
         return None
 

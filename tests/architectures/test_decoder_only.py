@@ -1,15 +1,20 @@
 """The decoder-only model."""
 
+from functools import partial
+
 import pytest
 import torch
+from conftest import choice_names
+from hydra.utils import instantiate
 from library_layers import copy_attention, copy_rest, randomised
 from torch import nn
 
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.positions.learned import Learned
 from attnexp.architectures.positions.none import NoPositions
+from attnexp.architectures.positions.rotary import Rotary
 from attnexp.architectures.transformer import FeedForward
-from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.batch import Batch, Seq2SeqSpec
 
 DIM, HEADS, FF = 6, 2, 11
 
@@ -48,6 +53,43 @@ def test_it_is_a_causal_stack_of_pytorch_over_the_joint_sequence(build, spec, ba
         states = theirs(x, mask=causal, is_causal=True)[0, length:]
         table = ours.embed.weight[[symbols.index(name) for name in spec.target_vocab]]
         torch.testing.assert_close(found[row], states @ table.T)
+
+
+MECHANISMS = [
+    (group, name)
+    for group, plain in (("estimator", "local_constant"), ("attention", "plain"))
+    for name in choice_names(group)
+    if name != plain
+]
+
+
+@pytest.mark.parametrize(("group", "name"), MECHANISMS)
+@pytest.mark.parametrize("positions", [NoPositions, Rotary])
+@torch.no_grad()
+def test_padding_before_the_target_has_no_influence(
+    build, batch, settings_of, group, name, positions
+):
+    """Each example among others, and alone without its padding, at drawn parameters."""
+    choice = partial(instantiate, settings_of(group, name))
+    model = randomised(build(dim=8, positions=positions, **{group: choice}))
+    whole = model(batch, need_weights=True)
+    assert not batch.mask.all()
+    for row in range(3):
+        length = int(batch.mask[row].sum())
+        of_row = slice(row, row + 1)
+        bare = Batch(
+            batch.queries[of_row],
+            batch.keys[of_row, :length],
+            batch.values[of_row, :length],
+            batch.targets[of_row],
+            batch.mask[of_row, :, :length],
+            batch.target_mask[of_row],
+        )
+        alone = model(bare, need_weights=True)
+        torch.testing.assert_close(whole.outputs[of_row], alone.outputs)
+        maps = whole.weights["cross"][of_row]
+        torch.testing.assert_close(maps[..., :length], alone.weights["cross"])
+        assert (maps[..., length:] == 0).all()
 
 
 def test_symbols_of_one_name_are_one(build):

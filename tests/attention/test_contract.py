@@ -77,9 +77,15 @@ class Hidden(LocalConstant):
         return self.hidden * weights
 
 
+class ByPlace(LocalConstant):
+    def forward(self, weights, compared):
+        return weights * torch.arange(1.0, weights.shape[-1] + 1)
+
+
 BREAKERS = {
     "answers_by_its_weights": Shifts,
     "gives_masked_keys_nothing": Unmasked,
+    "passes_over_padding": partial(MultiHead, estimator=ByPlace),
     "answers_step_by_step": Counts,
     "hides_what_a_bias_hides": Deaf,
     "shares_keys": Unshared,
