@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import may_be_empty
-from attnexp.attention.multihead import AttentionFactory, single_or_multihead
+from attnexp.attention.multihead import AttentionFactory, MultiHead, single_or_multihead
 from attnexp.core.batch import Batch, Prediction, RegressionSpec, allowed_keys
 from attnexp.estimators.base import EstimatorFactory
 from attnexp.estimators.local_constant import LocalConstant
@@ -34,7 +34,8 @@ class KernelRegression(Architecture):
     depends on the origin of y. If weights sum to less or more than 1, the answer is their sum times
     the weighted mean.
 
-    Raises ValueError for negative `features` and for fewer than one head.
+    Raises ValueError for negative `features`, for fewer than one head, and for an attention that
+    mixes neighbours, with which leaving a point out would not leave out its value.
     """
 
     def __init__(
@@ -58,6 +59,11 @@ class KernelRegression(Architecture):
         self.pooling = single_or_multihead(
             score, *sizes, normalizer, estimator=estimator, attention=attention
         )
+        if isinstance(self.pooling, MultiHead) and self.pooling.mixes_neighbours:
+            raise ValueError(
+                "a point that is left out would count at the next one, as this attention mixes "
+                "neighbours: choose attention=plain"
+            )
         self.compares_inputs = features == 0 and heads == 1
         self.compares_products = self.compares_inputs and any(
             isinstance(part, Score) and part.of_products for part in self.pooling.modules()

@@ -19,8 +19,9 @@ class Forgetting(Estimator):
     e^(c_i) is the same for all keys of a query and cancels.
 
     Each head has its own w and b, for the vectors x that keys are made of. b is `start` at first:
-    gates are nearly open. Logarithms and sums are in float32 at least. Only causal self-attention
-    has an order of keys.
+    gates are nearly open. Logarithms and sums are in float32 at least: a weight that is 0 there
+    stays 0, as of a score that is 104 below another one. Only causal self-attention has an order of
+    keys.
     """
 
     sums_to_one: ClassVar[bool] = True
@@ -39,6 +40,13 @@ class Forgetting(Estimator):
         keys: Float[Tensor, "*heads keys key_dim"],
     ) -> Float[Tensor, "*heads keys 1"]:
         return column_of_each_head(F.logsigmoid(self.W_f(inputs)), keys)
+
+    def between(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> dict[str, Float[Tensor, "*batch keys 1"]]:
+        """Return the gates f of the keys."""
+        assert compared.kept is not None
+        return {"gates": compared.kept.exp()}
 
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared

@@ -35,6 +35,13 @@ class GatedDelta(Delta):
         gates = column_of_each_head(F.logsigmoid(self.W_a(inputs)), keys)
         return torch.cat([super().remember(inputs, keys), gates], dim=-1)
 
+    def between(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> dict[str, Float[Tensor, "*batch keys columns"]]:
+        """Return the shares, the gates a, and T with L = (R o P) T, P the products."""
+        assert compared.kept is not None
+        return super().between(weights, compared) | {"gates": compared.kept[..., 1:].exp()}
+
     def triangle(
         self, compared: Compared
     ) -> tuple[Float[Tensor, "*batch keys 1"], Float[Tensor, "*batch keys keys"]]:

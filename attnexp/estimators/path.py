@@ -44,6 +44,14 @@ class Path(Estimator):
         ways = self.W_w(inputs).unflatten(-1, (self.heads, -1)).transpose(-3, -2).reshape_as(keys)
         return torch.cat([shares, F.normalize(ways, dim=-1)], dim=-1)
 
+    def between(
+        self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
+    ) -> dict[str, Float[Tensor, "*batch keys columns"]]:
+        """Return the shares b and the directions w of the keys."""
+        assert compared.kept is not None
+        shares, ways = compared.kept.tensor_split([1], dim=-1)
+        return {"shares": shares, "directions": ways}
+
     def forward(
         self, weights: Float[Tensor, "*batch queries keys"], compared: Compared
     ) -> Float[Tensor, "*batch queries keys"]:

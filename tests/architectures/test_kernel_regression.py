@@ -1,7 +1,10 @@
+from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
+from conftest import choice_names
+from hydra.utils import instantiate
 
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.core.batch import allowed_keys
@@ -53,3 +56,23 @@ def test_queries_and_keys_share_the_feature_map(data):
     names = {name for name, _ in model.named_parameters()}
     assert names == {"phi.W_1.weight", "phi.W_1.bias", "phi.W_2.weight", "phi.W_2.bias"}
     assert model.pooling.score.query_dim == 5
+
+
+@pytest.mark.parametrize("name", choice_names("attention"))
+def test_no_answer_reads_the_value_of_the_point_that_is_left_out(data, name, settings_of):
+    """By the derivative of each answer to its own value, which an attention leaks or is refused."""
+    attention = partial(instantiate, settings_of("attention", name))
+
+    def build():
+        return KernelRegression(data.spec, ScaledDot, features=4, heads=2, attention=attention)
+
+    if name == "shifted":
+        with pytest.raises(ValueError, match="a point that is left out would count at the next"):
+            build()
+        return
+    values = data.train.values.clone().requires_grad_()
+    answers = build()(replace(data.train, values=values)).outputs[0, :, 0]
+    for i, answer in enumerate(answers):
+        (derivatives,) = torch.autograd.grad(answer, values, retain_graph=True)
+        assert derivatives[0, i, 0] == 0
+        assert derivatives.any()

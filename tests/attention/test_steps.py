@@ -9,8 +9,11 @@ import torch.nn.functional as F
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.attention.steps import Stepwise
 from attnexp.estimators.delta import Delta
+from attnexp.estimators.forgetting import Forgetting
+from attnexp.estimators.gated_delta import GatedDelta
 from attnexp.estimators.local_constant import LocalConstant
 from attnexp.estimators.local_linear import LocalLinear
+from attnexp.estimators.path import Path
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
 from attnexp.scores.dot import Dot
@@ -68,6 +71,44 @@ def test_the_answer_of_delta_is_the_products_times_the_inverse_times_the_values(
     found = steps(pooling, keys, keys, values, mask=mask)
     torch.testing.assert_close(found["context"], context.detach())
     torch.testing.assert_close(found["weights"] @ found["inverse"] @ values, context.detach())
+
+
+def test_effective_weights_follow_from_what_is_printed(tensors):
+    """Of forgetting, gated delta and path, by their recurrences over one sequence."""
+    _, keys, values = tensors
+    mask = torch.ones(2, 5, 5).tril().bool()
+
+    def printed(estimator):
+        pooling = AttentionPooling(Dot(4, 4), value_dim=6, estimator=estimator).double()
+        found = steps(pooling, keys, keys, values, mask=mask)
+        return {name: one[1] for name, one in found.items()}
+
+    found = printed(partial(Forgetting, start=0.0))
+    faded = torch.zeros(5, 5, dtype=torch.float64)
+    for i in range(5):
+        for j in range(i + 1):
+            faded[i, j] = found["weights"][i, j] * found["gates"][j + 1 : i + 1].prod()
+    torch.testing.assert_close(found["effective"], faded / faded.sum(dim=-1, keepdim=True))
+
+    found, lengths = printed(partial(GatedDelta, start=0.0)), keys[1].norm(dim=-1, keepdim=True)
+    unit, state = keys[1] / lengths, torch.zeros(6, 4, dtype=torch.float64)
+    for t in range(5):
+        state = found["gates"][t] * state
+        error = values[1, t] - state @ unit[t]
+        state = state + found["shares"][t] * torch.outer(error, unit[t])
+        torch.testing.assert_close(found["context"][t], state @ keys[1, t])
+
+    found = printed(Path)
+    for i in range(5):
+        products = []
+        for j in range(i + 1):
+            query = keys[1, i]
+            for t in range(i, j, -1):
+                way = found["directions"][t]
+                query = query - found["shares"][t] * way * (way @ query)
+            products.append(keys[1, j] @ query)
+        own = torch.stack(products).softmax(dim=0)
+        torch.testing.assert_close(found["effective"][i, : i + 1], own)
 
 
 def test_without_values_there_is_no_context(tensors):
