@@ -31,9 +31,22 @@ NAMING = "the folder, the beginning of its name, a number from `results --runs`,
 
 
 def listed(text: str) -> list[str]:
-    """Return the names in a text, which commas separate. Quotes hold a name with a comma."""
+    """Return the names in a text, which commas separate. Quotes hold a name with a comma.
+
+    Raises ArgumentTypeError for a text without a name.
+    """
     names = next(csv.reader([text], skipinitialspace=True), [])
-    return [name.strip() for name in names if name.strip()]
+    found = [name.strip() for name in names if name.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError(f"expected a name, got '{text}'")
+    return found
+
+
+def named(text: str) -> str:
+    """Return a text that is not blank. Raises ArgumentTypeError for another one."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"expected a name, got '{text}'")
+    return text
 
 
 def count(text: str) -> int:
@@ -170,6 +183,7 @@ Limit = Annotated[int, Argument(type=limit, metavar="N")]
 Place = Annotated[int, Argument(type=place, metavar="N")]
 Folder = Annotated[Path, Argument(type=folder, completes=files)]
 Number = Annotated[float, Argument(type=fraction, metavar="X")]
+Name = Annotated[str, Argument(type=named, metavar="NAME")]
 Names = Annotated[Sequence[str], Argument(type=listed, metavar="NAME,...")]
 
 Run = Annotated[Path, Argument(f"a run: {NAMING}", completes=runs, type=one_run, metavar="RUN")]

@@ -103,7 +103,7 @@ def main(
     where: arguments.Where = None,
     results_version: arguments.ResultsVersion = RESULTS_VERSION,
     metric: arguments.Names = (),
-    sort: str | None = None,
+    sort: arguments.Name | None = None,
     labels: Labels = (),
     lang: arguments.Language | None = None,
     gathered: GatheredOptions,

@@ -671,3 +671,10 @@ def test_why_results_are_missing_is_said_in_the_language_of_the_table(results, w
     assert "1 interrupted, 1 missing" in results()
     chinese = results("--lang", "zh", "--explain")
     assert "1 次中断\N{FULLWIDTH COMMA}1 次缺少" in chinese
+
+
+@pytest.mark.parametrize("option", ["by", "columns", "metric", "over", "sort"])
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_option_without_a_name_is_refused(results: Results, option, text):
+    said = f"attnexp: argument --{option}: expected a name, got '{text}'"
+    assert results(f"--{option}", text, code=2).startswith(said)
