@@ -98,7 +98,7 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
 
 def defaults() -> dict[str, str]:
     """Return the default choice of each group that has one, read without a YAML library."""
-    text = (conf_dir() / "config.yaml").read_text(encoding="utf-8")
+    text = read_bytes(conf_dir() / "config.yaml").decode()
     return {group: name for group, name in DEFAULT.findall(text) if name != "null"}
 
 
