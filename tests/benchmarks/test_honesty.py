@@ -3,6 +3,7 @@
 import math
 
 import honesty
+import msgspec
 import numpy as np
 import pytest
 from cards.example import card, row, trial
@@ -199,7 +200,12 @@ def test_cards_are_drawn_from_the_trials_with_24_seeds(tmp_path, capsys):
     file = tmp_path / "card.json"
     honesty._print_cards(file, 1)
     assert "card.json, a card of 24 seeds, is not in" in capsys.readouterr().out
-    write_card(file, card(*MIXED[:2], trial(row("scaled_dot", 0.5, 0.6))))
+    trials = [*MIXED[:2], trial(row("scaled_dot", 0.5, 0.6))]
+    names = ("copy", "sort", "few")
+    named = [
+        msgspec.structs.replace(own, name=name) for own, name in zip(trials, names, strict=True)
+    ]
+    write_card(file, card(*named))
     honesty._print_cards(file, 1)
     printed = capsys.readouterr().out
     assert "scaled_dot next to itself, 2 trials" in printed
