@@ -56,7 +56,7 @@ MOST_LINES = {
     # A part: its most lines of code, without CHOICES. One that rises has a line in CHANGELOG.md.
     "core": 805,
     "version": 1,
-    "stats": 723,
+    "stats": 721,
     "scores": 367,
     "normalizers": 198,
     "estimators": 59,
@@ -67,7 +67,7 @@ MOST_LINES = {
     "tasks": 218,
     "runs": 2_002,
     "select": 1_128,
-    "tables": 2_698,
+    "tables": 2_704,
     "plots": 2_187,
     "report": 515,
     "trackers": 37,

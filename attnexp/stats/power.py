@@ -2,7 +2,6 @@
 
 import math
 from bisect import bisect_left
-from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -19,7 +18,6 @@ MOST_SEEDS = 1000
 """The most seeds that notes advise."""
 
 
-@lru_cache(maxsize=10_000)
 def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -> float:
     """Return the least difference, in standard deviations of the pairs, with a power of 80%.
 
@@ -43,7 +41,6 @@ def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -
     return effect
 
 
-@lru_cache(maxsize=10_000)
 def level_of_analysis(seeds: int, before: int, parts: int = 1) -> float:
     """Return the level of a test at an analysis of `seeds`, after one of `before` seeds.
 

@@ -25,7 +25,7 @@ from attnexp.select.frame import FACTS, OF_CODE, Frame
 from attnexp.select.judge import modes_of
 from attnexp.select.number import lengths_notes
 from attnexp.select.sample import SEEDS, SampleUnit
-from attnexp.stats.compare import Rule, Word
+from attnexp.stats.compare import Difference, Rule, Word
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import LOST, ResultsTable, TableEntry, TableRequest, lost_text
 from attnexp.tables.grid import listed
@@ -577,29 +577,36 @@ def _lacks_seeds(entry: TableEntry, rule: Rule) -> bool:
 def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[Phrase]:
     """Yield the tie that fewest seeds would decide, and their number.
 
-    The sentence names the data if there are `several` tables.
+    Of ties over as many seeds, that is the one with the largest mean over the deviation. The
+    sentence names the data if there are `several` tables.
     """
+    clearest: dict[tuple[int, ...], tuple[float, Difference, Panel, TableEntry]] = {}
+    for one in compared:
+        for entry in one.rows:
+            found, sd = entry.standing.difference, entry.spread.sd or 0.0
+            if entry.standing.word is not Word.TIED or not found or not found.sd:
+                continue
+            effect = abs(found.mean) / found.sd
+            alike = found.pairs, found.renewed, found.tests
+            if abs(found.mean) > NEGLIGIBLE * sd and effect > clearest.get(alike, (0.0,))[0]:
+                clearest[alike] = effect, found, one, entry
     tied = [
-        (needed, one, next(row for row in one.rows if row.standing.word is Word.BEST), entry)
-        for one in compared
-        for entry in one.rows
-        if entry.standing.word is Word.TIED
-        and entry.standing.difference
-        and abs(entry.standing.difference.mean) > NEGLIGIBLE * (entry.spread.sd or 0.0)
-        and (needed := seeds_needed(entry.standing.difference, rule)) is not None
+        (needed, found, panel, entry)
+        for _, found, panel, entry in clearest.values()
+        if (needed := seeds_needed(found, rule)) is not None
     ]
     if not tied:
         return
-    needed, panel, best, entry = min(tied, key=lambda one: one[0])
+    needed, found, panel, entry = min(tied, key=lambda one: one[0])
+    best = next(row for row in panel.rows if row.standing.word is Word.BEST)
     table, is_able = panel.table, len(panel.able([best, entry])) == 2
-    assert entry.standing.difference is not None
     note = said(
         "{pair} are not told apart; about {count} {units} would detect a difference of this size "
         "({size}) with 80% power{how}",
         pair=listed(row_name(table, one) for one in (best, entry)),
         count=needed,
         units=table.unit.many,
-        size=number_text(abs(entry.standing.difference.mean)),
+        size=number_text(abs(found.mean)),
         how=to_share([best, entry], needed) if is_able and table.unit is SEEDS else "",
     )
     named = several and table.data

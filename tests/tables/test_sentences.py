@@ -8,6 +8,8 @@ import pytest
 from english import report_of
 
 from attnexp.core.language import in_language
+from attnexp.stats.compare import Rule, Word, compare
+from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import TableRequest
 from attnexp.tables.formats import as_json
 from attnexp.tables.reports import configurations_report
@@ -392,3 +394,23 @@ def test_rows_of_one_seed_each_are_not_ranked_if_the_seeds_differ(frame):
     assert list(told(at_seeds(frame, {"a": {0: 1.0}, "b": {1: 2.0}})).verdicts) == []
     (verdict,) = told(at_seeds(frame, {"a": {0: 1.0}, "b": {0: 2.0}})).verdicts
     assert verdict.startswith("One seed: a has the lowest")
+
+
+@pytest.mark.parametrize("draw", range(8))
+def test_the_tie_that_a_note_names_needs_the_fewest_seeds_of_all(sweep_of, draw):
+    """By the number of seeds that each row of a table would need, one after another."""
+    drawn = np.random.default_rng(draw).normal(size=(5, 8)) + 0.2 * np.arange(5)[:, None]
+    values = {name: own.tolist() for name, own in zip("abcde", drawn, strict=True)}
+    standings = compare([{s: {0: v} for s, v in enumerate(own)} for own in drawn], Rule("lower"))
+    needed = {
+        name: number
+        for name, standing in zip(values, standings, strict=True)
+        if standing.word is Word.TIED and standing.difference
+        if (number := seeds_needed(standing.difference, Rule("lower"))) is not None
+    }
+    (note,) = (note for note in told(sweep_of(values)).notes if "80% power" in note)
+    (best,) = (name for name, each in zip(values, standings, strict=True) if each.word is Word.BEST)
+    fewest = min(needed.values())
+    assert f"; about {fewest} seeds would detect" in note
+    rows = {name for name, number in needed.items() if number == fewest}
+    assert any(f"{best} and {name} are not told apart" in note for name in rows)
