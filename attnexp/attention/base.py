@@ -17,9 +17,8 @@ from attnexp.scores.base import Score
 class Memory(NamedTuple):
     """Holds projected keys and values, and a mask of those that may be attended to.
 
-    `kept` are further numbers of each key for the estimator, see `Estimator.remember`, and zeros
-    for a key that no query may attend to. A memory is built once per sequence and read at every
-    decoding step.
+    `kept` are further numbers of each key for the estimator, see `Estimator.remember`. A memory is
+    built once per sequence and read at every decoding step.
     """
 
     keys: Float[Tensor, "*batch keys key_dim"]

@@ -96,9 +96,8 @@ def passes_over_padding(make: AttentionFactory) -> None:
     whole, weights = attended(attention, x, shown.expand(BATCH, -1))
     without, own = attended(attention, x[:, shown], shown=None)
     require_close(whole[:, shown], without, "padding between symbols changes contexts")
-    require_close(
-        weights[..., shown, :][..., shown], own, "padding between symbols changes weights"
-    )
+    found = weights[..., shown, :][..., shown]
+    require_close(found, own, "padding between symbols changes weights")
 
 
 def answers_step_by_step(make: AttentionFactory) -> None:

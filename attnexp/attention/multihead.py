@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnexp.attention.base import Attention, Memory, zero_unless_seen
+from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import weight_dropout
 from attnexp.attention.pooling import AttentionPooling, Mechanism, pool, reached, require_fit
 from attnexp.core.errors import choices_text
@@ -127,12 +127,11 @@ class MultiHead(Attention):
     ) -> Memory:
         seen = Memory.of(keys, values, mask)
         split = self.maps(self.split(self.W_k(seen.keys), turn))
-        of_heads, kept = over_heads(seen.mask), self.estimator.remember(seen.keys, split)
         return Memory(
             self.estimator.prepare(self.score.project_keys(split)),
             self.split(self.W_v(seen.values)),
-            of_heads,
-            None if kept is None else zero_unless_seen(kept, of_heads),
+            over_heads(seen.mask),
+            self.estimator.remember(seen.keys, split),
         )
 
     def attend(

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnexp.attention.base import Attention, Memory
+from attnexp.attention.base import Attention, Memory, zero_unless_seen
 from attnexp.attention.dropout import Dropout, weight_dropout
 from attnexp.attention.streaming import stream, stream_products
 from attnexp.core.masks import (
@@ -108,10 +108,14 @@ def pool(
 def comparison(
     mechanism: Mechanism, queries: Float[Tensor, "*batch queries query_dim"], memory: Memory
 ) -> Compared:
-    """Return the queries and keys that the estimator gets beside the weights."""
+    """Return the queries and keys that the estimator gets beside the weights.
+
+    Zeros take the place of what it remembered of keys that no query may attend to.
+    """
     products = mechanism.estimator.needs_products
     projected = mechanism.score.project_queries(queries) if products else None
-    return Compared(queries, memory.keys, memory.kept, mask_matrix(memory.mask), projected)
+    kept = None if memory.kept is None else zero_unless_seen(memory.kept, memory.mask)
+    return Compared(queries, memory.keys, kept, mask_matrix(memory.mask), projected)
 
 
 def weighed(

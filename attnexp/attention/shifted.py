@@ -56,8 +56,7 @@ class Shifted(MultiHead):
         if weights is None:
             return context, None
         backwards = None if seen is None else seen.flip(-1)
-        mixed_weights = _mixed(weights.mT.flip(-2), of_values, backwards).flip(-2).mT
-        return context, mixed_weights
+        return context, _mixed(weights.mT.flip(-2), of_values, backwards).flip(-2).mT
 
 
 def _mixed(

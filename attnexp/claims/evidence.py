@@ -134,13 +134,13 @@ class Evidence:
         The change of the validation loss takes the place of a metric that is not validated. Rows of
         runs of one pass are left out.
         """
-        names = [metric, "loss"]
-        found = ((row, each, self.last_pass(each, row)) for row in rows for each in names)
-        texts: dict[str, str] = {}
-        for row, name, change in found:
-            if change is not None:
-                texts.setdefault(f"last pass, {row}", f"{name} {change:+.2g}")
-        return list(texts.items())
+        texts = []
+        for row in rows:
+            changes = ((name, self.last_pass(name, row)) for name in (metric, "loss"))
+            known = (f"{name} {change:+.2g}" for name, change in changes if change is not None)
+            if text := next(known, None):
+                texts.append((f"last pass, {row}", text))
+        return texts
 
     def names(self) -> list[str]:
         """Return the names of all measured numbers, columns of metrics.csv included."""

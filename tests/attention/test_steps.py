@@ -111,6 +111,18 @@ def test_effective_weights_follow_from_what_is_printed(tensors):
         torch.testing.assert_close(found["effective"][i, : i + 1], own)
 
 
+@pytest.mark.parametrize("estimator", [Forgetting, GatedDelta, Delta, Path])
+def test_a_key_that_no_query_sees_has_no_influence(tensors, estimator):
+    _, keys, values = tensors
+    pooling = AttentionPooling(Dot(4, 4), value_dim=6, estimator=estimator).double()
+    seen, mask = torch.tensor([True, True, False, True, True]), torch.ones(2, 5, 5).tril().bool()
+    found = steps(pooling, keys, keys, values, mask=mask & seen)
+    four = (keys[:, seen], values[:, seen])
+    without = steps(pooling, four[0], *four, mask=mask[:, :4, :4])
+    torch.testing.assert_close(found["context"][:, seen], without["context"])
+    assert "effective" in found
+
+
 def test_without_values_there_is_no_context(tensors):
     scores = tensors[0] @ tensors[1].mT
     estimator = LocalConstant(heads=1, query_dim=1, key_dim=1, input_dim=1)
