@@ -56,7 +56,7 @@ MOST_LINES = {
     # A part: its most lines of code, without CHOICES. One that rises has a line in CHANGELOG.md.
     "core": 805,
     "version": 1,
-    "stats": 721,
+    "stats": 720,
     "scores": 367,
     "normalizers": 198,
     "estimators": 59,

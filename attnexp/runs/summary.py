@@ -381,10 +381,10 @@ def read_summary(folder: Path | str) -> Summary:
 
 
 def _is_deeper(settings: Any, levels: int) -> bool:
-    level = [settings]
+    level, nested = [settings], (dict, list)
     for _ in range(levels):
         inside = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [value for values in inside for value in values if isinstance(value, dict | list)]
+        level = [value for values in inside for value in values if isinstance(value, nested)]
         if not level:
             return False
     return True

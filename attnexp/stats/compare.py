@@ -234,7 +234,7 @@ def _every_test(
     else:
         seeds, differences = net_shares(compared, rule.ahead_by)
     tests = _tests(seeds, differences, ends, [came[i] for i in able] if came else [], rule)
-    found = {(able[i], able[j]): tests.one(pair) for pair, (i, j) in enumerate(ends)}
+    found = {(able[i], able[j]): test for (i, j), test in zip(ends, tests.each(), strict=True)}
     return found | {(other, one): test for (one, other), test in found.items()}
 
 
@@ -273,8 +273,7 @@ def against(
         return standings
     seeds, differences = in_columns([pairs[i] for i in able])
     tests = _tests(seeds, differences, [(0, i + 1) for i in able] if came else [], came, rule)
-    for place, i in enumerate(able):
-        test = tests.one(place)
+    for i, test in zip(able, tests.each(), strict=True):
         found = _standing_of(list(pairs[i].values()), test, rule.sign, rule, len(able))
         standings[i] = _with_better(found, test, rule.sign)
     return standings

@@ -32,7 +32,7 @@ LEAST = 1024
 PRODUCTS = 2**33
 """Multiplications of one table: with hundreds of rows, fewer sign vectors are used."""
 
-_SIGNS = 4096
+_SIGNS = 2048
 """Sign vectors that are multiplied at a time, so that many pairs of rows take little memory."""
 
 _PRODUCTS = 2**18

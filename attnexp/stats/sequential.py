@@ -141,10 +141,10 @@ class PairTests:
         """Whether the rows of each pair are shown to differ."""
         return self.share <= self.left
 
-    def one(self, pair: int) -> PairTest:
-        """Return the test of a pair."""
-        p, share, left = (float(own[pair]) for own in (self.p, self.share, self.left))
-        return PairTest(p, share, left, self.later.get(pair), self.renewed)
+    def each(self) -> list[PairTest]:
+        """Return the test of each pair."""
+        rows = zip(self.p.tolist(), self.share.tolist(), self.left.tolist(), strict=True)
+        return [PairTest(*own, self.later.get(i), self.renewed) for i, own in enumerate(rows)]
 
 
 def pair_tests(

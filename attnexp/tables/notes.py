@@ -494,7 +494,7 @@ def _unlike_seeds(panels: Sequence[Panel], few: bool) -> Iterator[Phrase]:
             every = set[int]().union(*(entry.seeds for entry in several))
             lack = [entry for entry in several if entry.seeds != every]
             if lack and (not few or len(lack) == len(several)):
-                shared |= {len(one.seeds & other.seeds) for one, other in combinations(several, 2)}
+                shared |= {len(a & b) for a, b in combinations([one.seeds for one in several], 2)}
                 able = panel.able(lack)
                 missing = missing.union(*(every - entry.seeds for entry in able))
                 lacking += able
