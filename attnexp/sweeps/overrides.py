@@ -77,8 +77,7 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
         raise HydraException(f"{override.input_line} names no list of values: {error}") from error
     if not first:
         raise HydraException(
-            f"{override.input_line} names no value: write a range such as range(6), or in a "
-            "glob() a pattern that choices of the group match"
+            f"{override.input_line} names no value: write range(6), or a glob() that choices match"
         )
     if len(first) > MOST_VALUES:
         raise HydraException(f"{override.input_line} names more than {MOST_VALUES:,} values")

@@ -136,9 +136,9 @@ def test_a_changed_default_is_another_job(home, fragile):
     [
         ("model=gaussian,additive model.width=1,2", "a setting of model=gaussian, not of model="),
         ("optim.lr=interval(0,1)", "names no list of values: write them"),
-        ("seed=range(0)", "seed=range(0) names no value: write a range such as range(6)"),
+        ("seed=range(0)", "seed=range(0) names no value: write range(6), or a glob()"),
         ("seed=range(5,3)", "names no value"),
-        ("model=glob(zzz*)", "model=glob(zzz*) names no value: write a range such as range(6), or"),
+        ("model=glob(zzz*)", "model=glob(zzz*) names no value: write range(6), or a glob()"),
         ("seed=glob(x)", "seed=glob(x) names no value"),
         ("seed=1,range(8,12)", "a sweep among its values"),
         ("model=dot,glob(*)", "a sweep among its values"),
