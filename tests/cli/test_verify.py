@@ -154,6 +154,27 @@ def test_tables_are_compared_by_the_same_tolerance(finished, name):
         assert compared(finished)[0] == expected
 
 
+@pytest.mark.parametrize("name", [files.METRICS, files.PREDICTIONS, files.RESPONSE])
+def test_a_column_that_a_later_attnexp_writes_is_no_difference_and_a_lost_one_is(finished, name):
+    rows = [{"epoch": 1, "x": 1.0}, {"epoch": 2, "x": 2.0}]
+    wider = [{**row, "val_later": 3.0} for row in rows]
+    again = finished.with_name("again") / name
+    for ours, theirs, expected in (
+        (rows, wider, "bit-identical"),
+        (wider, rows, "different"),
+        ([{**rows[0], "x": 1.5}, rows[1]], wider, "different"),
+    ):
+        files.write_rows(finished / name, ours)
+        files.write_rows(again, theirs)
+        assert compared(finished)[0] == expected
+
+
+def test_a_table_that_the_run_lacks_is_different(finished):
+    files.write_rows(finished.with_name("again") / files.PREDICTIONS, [{"x": 1.0}])
+    (finished / files.PREDICTIONS).unlink(missing_ok=True)
+    assert compared(finished)[0] == "different"
+
+
 @pytest.fixture
 def finished(finished_runs, tmp_path) -> Path:
     """A run next to a copy, which stands for its repetition."""

@@ -16,6 +16,9 @@ Outcome = Literal["bit-identical", "within tolerance", "different"]
 LABELS = ("key", "primary", "selection", "better", "headline", "units", "companions", "parameters")
 """The fields of a summary that tables and pictures read, apart from numbers and notes."""
 
+TABLES = (files.METRICS, files.PREDICTIONS, files.RESPONSE)
+"""The tables of a run, to which a later attnexp may add columns."""
+
 OPTIONAL_NOTES = (
     "training began anew",
     f"{ENDED}train.max_",
@@ -140,7 +143,7 @@ def differing(pairs: Iterable[tuple[str, Any, Any]]) -> list[str]:
 def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
     ours, theirs = _contents(stored.summary), _contents(_measured_then(stored, again))
     ours |= _files(stored)
-    theirs |= _files(again)
+    theirs |= {name: own for name, own in _files(again).items() if not _is_later(name, ours)}
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         if apart := difference(ours.get(name), theirs.get(name)):
             yield name, apart
@@ -167,6 +170,12 @@ def _measured_then(stored: Run, again: Run) -> Summary:
     )
 
 
+def _is_later(name: str, ours: Mapping[str, Any]) -> bool:
+    """Return whether `name` is a column that the run's own table of that file lacks."""
+    file = name.partition(": ")[0]
+    return name not in ours and file in TABLES and any(n.startswith(f"{file}: ") for n in ours)
+
+
 def _contents(summary: Summary) -> dict[str, Any]:
     found = {name: getattr(summary, name) for name in LABELS}
     found |= summary.metrics
@@ -178,7 +187,7 @@ def _contents(summary: Summary) -> dict[str, Any]:
 def _files(run: Run) -> dict[str, Any]:
     found: dict[str, Any] = {f"{files.METRICS}: {name}": own for name, own in run.epochs.items()}
     found.pop(f"{files.METRICS}: seconds", None)
-    for file in (files.PREDICTIONS, files.RESPONSE):
+    for file in TABLES[1:]:
         rows = files.read_rows(run.folder / file)
         for column in rows[0] if rows else ():
             found[f"{file}: {column}"] = [row[column] for row in rows]
