@@ -113,6 +113,8 @@ class Member:
             if self.record is not None and self._began:
                 with self._surroundings():
                     self.record.end_early(error)
+        except lock.TakenOverError as taken:
+            error = taken
         finally:
             self._close(outcome_of(error))
 

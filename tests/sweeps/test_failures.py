@@ -167,3 +167,52 @@ def test_a_plan_is_on_disk_while_jobs_are_missing(fragile, home):
     plan.unlink()
     assert fragile("-m", "model.how=fine", "seed=0,1").returncode == 0
     assert not (home / "outputs" / ".plans").exists()
+
+
+TAKES_OVER = """
+import os
+
+from attnexp.runs import lock
+from attnexp.scores.bilinear import Bilinear
+from attnexp.training.record.recording import Recording
+
+lock.BEAT, lock.EXPIRY = 0.19, 0.2
+record = Recording.record
+
+
+def taken(self, row):
+    if os.path.exists("once"):
+        return record(self, row)
+    open("once", "w").close()
+    for name in (lock.LEASE, lock.LOCK):
+        (self.folder / name).unlink()
+    lease = "filelock/2 pid=4711 host=elsewhere mode=lease duration=0.2 token=of-another"
+    (self.folder / lock.LEASE).write_text(lease.replace(" ", chr(10)) + chr(10))
+    raise WHAT
+
+
+Recording.record = taken
+
+
+class Mine(Bilinear):
+    pass
+"""
+"""At the first epoch, another machine has the lease of the folder, and an error arises."""
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("launcher", ["basic", "batched"])
+@pytest.mark.parametrize("error", ["FileNotFoundError('gone')", "ValueError('odd')", "SystemExit"])
+def test_an_error_after_another_process_took_the_folder_is_no_failure_of_the_job(
+    succeeds, own_choice, tmp_path, monkeypatch, launcher, error
+):
+    """The files that this process misses may be those that the other one cleared away."""
+    monkeypatch.setattr("attnexp.runs.lock.EXPIRY", 0.2)
+    monkeypatch.setattr("attnexp.runs.lock.BEAT", 0.19)
+    words = own_choice("model", "takes_over.Mine", TAKES_OVER.replace("WHAT", error))
+    words += ("data=sine", "train.max_epochs=2", "figures=false")
+    answer = succeeds("-m", *words, f"hydra/launcher={launcher}", "seed=0")
+    assert (tmp_path / "once").exists()
+    assert "waiting for 1 jobs that another process is running" in answer.stdout
+    assert "failed" not in answer.stdout
+    assert [summary["status"] for summary in summaries(tmp_path)] == ["finished"]

@@ -258,7 +258,8 @@ class Recording:
     def end_early(self, error: BaseException) -> None:
         """Record the error that ended the run, if it can be written.
 
-        Nothing is recorded for a finished run, or if another process has taken over the folder.
+        Nothing is recorded for a finished run. Raises TakenOverError if another process has taken
+        over the folder, whose files then brought the error about; an interrupt stays as it is.
         """
         if self.summary.status == "finished":
             return
@@ -266,7 +267,9 @@ class Recording:
             self._close_training()
         except lock.TakenOverError as taken:
             log.info("%s", taken)
-            return
+            if isinstance(error, KeyboardInterrupt):
+                return
+            raise taken from error
         except OSError as lost:
             console.warn(f"the record of the run is incomplete: {error_text(lost)}")
         if isinstance(error, KeyboardInterrupt) and os.path.exists(self.folder / files.CHECKPOINT):
