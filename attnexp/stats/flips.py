@@ -98,6 +98,17 @@ def flipped_p(differences: Sequence[float]) -> float:
     return int(np.count_nonzero(np.abs(signs @ values) >= reached)) / len(signs)
 
 
+@lru_cache(maxsize=2)
+def _parts(n: int) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return the two parts of the seeds by each sign vector but the first: members, and number.
+
+    A drawn vector may be all ones again. The number of its empty part is nan, as it parts nothing.
+    """
+    ahead = (sign_vectors(n)[1:] > 0).astype(np.float64)
+    parts = ahead, 1.0 - ahead
+    return [(part, np.where(part.any(axis=1), part.sum(axis=1), np.nan)) for part in parts]
+
+
 def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
     """Return the interval of the mean difference: the values that the test does not reject.
 
@@ -107,15 +118,9 @@ def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
     """
     numbers, factor = scaled(differences)
     values = np.array(numbers)
-    signs = sign_vectors(len(values))
-    ahead = signs[1:] > 0
-    count = ahead.sum(axis=1)
-    # A drawn vector may be all ones again: it parts nothing, and rejects no shift.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first = (ahead @ values) / count
-        second = (~ahead @ values) / (len(values) - count)
+    first, second = (part @ values / count for part, count in _parts(len(values)))
     lower, upper = np.fmin(first, second), np.fmax(first, second)
-    place = int(level * len(signs) * (1 + TIE)) - 1
+    place = int(level * (1 + len(lower)) * (1 + TIE)) - 1
     if place < 0:
         return -np.inf, np.inf
     ends = np.partition(lower, place)[place], -np.partition(-upper, place)[place]
