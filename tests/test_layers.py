@@ -56,7 +56,7 @@ MOST_LINES = {
     # A part: its most lines of code, without CHOICES. One that rises has a line in CHANGELOG.md.
     "core": 805,
     "version": 1,
-    "stats": 720,
+    "stats": 721,
     "scores": 367,
     "normalizers": 198,
     "estimators": 59,
@@ -72,7 +72,7 @@ MOST_LINES = {
     "report": 515,
     "trackers": 37,
     "imported": 813,
-    "training": 1_897,
+    "training": 1_902,
     "config": 1_926,
     "sweeps": 1_790,
     "notebooks": 102,

@@ -98,15 +98,14 @@ def flipped_p(differences: Sequence[float]) -> float:
     return int(np.count_nonzero(np.abs(signs @ values) >= reached)) / len(signs)
 
 
-@lru_cache(maxsize=2)
-def _parts(n: int) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return the two parts of the seeds by each sign vector but the first: members, and number.
+@lru_cache(maxsize=8)
+def _sizes(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the numbers of seeds whose signs each vector but the first keeps, and flips.
 
-    A drawn vector may be all ones again. The number of its empty part is nan, as it parts nothing.
+    A drawn vector may be all ones again. It flips nan seeds, as it rejects no shift.
     """
-    ahead = (sign_vectors(n)[1:] > 0).astype(np.float64)
-    parts = ahead, 1.0 - ahead
-    return [(part, np.where(part.any(axis=1), part.sum(axis=1), np.nan)) for part in parts]
+    kept = np.count_nonzero(sign_vectors(n)[1:] > 0, axis=1).astype(np.float64)
+    return kept, np.where(kept < n, n - kept, np.nan)
 
 
 def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
@@ -118,7 +117,9 @@ def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
     """
     numbers, factor = scaled(differences)
     values = np.array(numbers)
-    first, second = (part @ values / count for part, count in _parts(len(values)))
+    kept, flipped = _sizes(len(values))
+    total, sums = values.sum(), sign_vectors(len(values))[1:] @ values
+    first, second = (total + sums) / (2 * kept), (total - sums) / (2 * flipped)
     lower, upper = np.fmin(first, second), np.fmax(first, second)
     place = int(level * (1 + len(lower)) * (1 + TIE)) - 1
     if place < 0:

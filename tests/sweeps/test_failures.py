@@ -216,3 +216,38 @@ def test_an_error_after_another_process_took_the_folder_is_no_failure_of_the_job
     assert "waiting for 1 jobs that another process is running" in answer.stdout
     assert "failed" not in answer.stdout
     assert [summary["status"] for summary in summaries(tmp_path)] == ["finished"]
+
+
+LOSES = """
+import shutil
+
+from attnexp.scores.bilinear import Bilinear
+from attnexp.training.record.recording import Recording
+
+
+def lose(self, row):
+    with open("tries", "a") as file:
+        file.write("x")
+    shutil.rmtree(self.folder)
+    raise ValueError("odd")
+
+
+Recording.record = lose
+
+
+class Mine(Bilinear):
+    pass
+"""
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("launcher", ["basic", "batched"])
+def test_a_job_that_loses_its_folder_to_nobody_fails_once(
+    in_process, own_choice, tmp_path, launcher
+):
+    words = own_choice("model", "loses.Mine", LOSES)
+    words += ("data=sine", "train.max_epochs=2", "figures=false")
+    answer = in_process("-m", *words, f"hydra/launcher={launcher}", "seed=0")
+    assert answer.returncode == 1
+    assert "ValueError: odd" in answer.stdout
+    assert (tmp_path / "tries").read_text() == "x"

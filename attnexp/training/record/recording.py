@@ -27,6 +27,7 @@ from attnexp.runs.summary import (
     Summary,
     WidthCheck,
     error_text,
+    read_summary,
     written_files,
 )
 from attnexp.runs.user_code import write_texts
@@ -258,24 +259,32 @@ class Recording:
     def end_early(self, error: BaseException) -> None:
         """Record the error that ended the run, if it can be written.
 
-        Nothing is recorded for a finished run. Raises TakenOverError if another process has taken
-        over the folder, whose files then brought the error about; an interrupt stays as it is.
+        Nothing is recorded for a finished run, or if the folder is lost. Raises TakenOverError if
+        another process runs or has ended the run there, unless `error` is an interrupt: the files
+        that this process misses may be those that the other one cleared away.
         """
         if self.summary.status == "finished":
             return
         try:
             self._close_training()
         except lock.TakenOverError as taken:
-            log.info("%s", taken)
-            if isinstance(error, KeyboardInterrupt):
-                return
-            raise taken from error
+            log.info("%s", taken, exc_info=error)
+            if not isinstance(error, KeyboardInterrupt) and self._has_another_owner():
+                raise taken from error
+            return
         except OSError as lost:
             console.warn(f"the record of the run is incomplete: {error_text(lost)}")
         if isinstance(error, KeyboardInterrupt) and os.path.exists(self.folder / files.CHECKPOINT):
             console.print_line("A checkpoint is kept: the same command continues from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
         self.run.tracker.end(self.folder, ending)
+
+    def _has_another_owner(self) -> bool:
+        """Return whether another process runs the run in this folder, or has ended it there."""
+        try:
+            return lock.is_held(self.folder) or read_summary(self.folder).status.counts_in_means
+        except UnreadableRunError:
+            return False
 
     @property
     def last_row(self) -> Epoch | None:
