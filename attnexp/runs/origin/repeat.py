@@ -187,7 +187,7 @@ def _contents(summary: Summary) -> dict[str, Any]:
 def _files(run: Run) -> dict[str, Any]:
     found: dict[str, Any] = {f"{files.METRICS}: {name}": own for name, own in run.epochs.items()}
     found.pop(f"{files.METRICS}: seconds", None)
-    for file in TABLES[1:]:
+    for file in (files.PREDICTIONS, files.RESPONSE):
         rows = files.read_rows(run.folder / file)
         for column in rows[0] if rows else ():
             found[f"{file}: {column}"] = [row[column] for row in rows]
